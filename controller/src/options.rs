@@ -159,7 +159,10 @@ fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
     Ok(match flags.nginx_host {
         NginxHost::Sluice => Engine::Sluice {
             module: module()?,
-            filter: installed_file(compiled, "sluice_filter.cwasm", "--filter-cwasm")?,
+            wasm: flags
+                .takes_compiled_wasm()
+                .then(|| installed_file(compiled, "sluice_filter.cwasm", "--filter-cwasm"))
+                .transpose()?,
         },
         NginxHost::Kong => Engine::Kong {
             module: flags.nginx_module.is_some().then(module).transpose()?,
@@ -174,7 +177,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
     let engine = match host {
         NginxHost::Sluice => Engine::Sluice {
             module: "libngx_sluice.so".into(),
-            filter: "sluice_filter.cwasm".into(),
+            wasm: None,
         },
         NginxHost::Kong => Engine::Kong {
             module: None,

@@ -52,7 +52,7 @@ fn from_nginx_module(interest: Interest) -> Observation<'static> {
     };
     let mut lists = told.split('\n');
     let mut next = || lists.next().unwrap_or_default();
-    from_lists([next(), next(), next(), next()], interest)
+    Observation::of_nginx([next(), next(), next(), next()], interest)
 }
 
 fn from_nginx_variables(interest: Interest) -> Observation<'static> {
@@ -71,7 +71,7 @@ fn from_nginx_variables(interest: Interest) -> Observation<'static> {
         list(b"ngx.upstream_status"),
         time(b"ngx.upstream_connect_time"),
     );
-    from_lists(
+    Observation::of_nginx(
         [
             &tried,
             &status,
@@ -80,39 +80,6 @@ fn from_nginx_variables(interest: Interest) -> Observation<'static> {
         ],
         interest,
     )
-}
-
-/// From nginx's lists of what was tried, how that was answered and how long it took.
-fn from_lists(
-    [tried, status, connect, response]: [&str; 4],
-    interest: Interest,
-) -> Observation<'static> {
-    // There is a time even where there was no response.
-    let status: Option<u16> = attempts(status)
-        .last()
-        .and_then(|status| status.parse().ok());
-    let seconds = |list| {
-        attempts(list)
-            .last()?
-            .parse::<f64>()
-            .ok()
-            .filter(|seconds| *seconds >= 0.0)
-    };
-    // ingress-nginx adds both, although the second contains the first; a part that is missing counts as nothing.
-    let latency = || {
-        let total: f64 = [connect, response].into_iter().filter_map(seconds).sum();
-        Duration::try_from_secs_f64(total).ok()
-    };
-    Observation {
-        endpoint: attempts(tried)
-            .last()
-            .map(|last| Cow::Owned(last.to_owned())),
-        status,
-        response_time: (interest.latency && status.is_some())
-            .then(latency)
-            .flatten(),
-        attempts: u32::try_from(attempts(tried).count()).unwrap_or(u32::MAX),
-    }
 }
 
 /// `ip:port` of the endpoint that gives the response.

@@ -56,6 +56,24 @@ macro_rules! areas_of_the_filter {
     };
 }
 
+macro_rules! areas_of_balancing {
+    ($($area:ident)*) => {
+        /// nginx does the rest by itself.
+        mod by_wasm_on_nginx {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $area() -> anyhow::Result<()> {
+                    super::play(stringify!($area), "nginx", &["--nginx-filter", "wasm"]).await
+                }
+            )*
+        }
+    };
+}
+
+areas_of_balancing! {
+    affinity balancer canary
+}
+
 // Where it chooses, counts, decodes or replaces; elsewhere its form makes no difference.
 areas_of_the_filter! {
     acl affinity balancer canary headers redirect rewrite routing snippets

@@ -80,7 +80,7 @@ fn envoy() -> sluice_xds::Settings {
 fn nginx() -> sluice_nginx::Settings {
     let engine = sluice_nginx::Engine::Sluice {
         module: "m.so".into(),
-        filter: "f.cwasm".into(),
+        wasm: None,
     };
     sluice_nginx::Settings::new(
         engine,

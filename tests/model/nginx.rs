@@ -28,7 +28,7 @@ impl RunningNginx {
         let conf = Conf::whole(|folder| {
             let engine = Engine::Sluice {
                 module: artifacts::nginx_module()?,
-                filter: artifacts::compiled_filter()?,
+                wasm: None,
             };
             let settings = Settings {
                 bootstrap_config: String::from_utf8(bootstrap_config(&config, Host::Nginx))?,

@@ -11,7 +11,7 @@ use sluice_tests::ports::Network;
 use sluice_tests::script::Script;
 
 use crate::fixture::{HOST, page};
-use crate::gateway::{Fixed, balanced, round_robin};
+use crate::gateway::{Fixed, Form, balanced, in_both_forms, round_robin};
 
 /// Pods, and nginx in front of them.
 struct Balanced {
@@ -22,13 +22,14 @@ struct Balanced {
 
 impl Balanced {
     /// One backend of so many pods, changed like this.
-    async fn start(pods: u16, change: impl FnOnce(&mut Value)) -> Result<Balanced> {
+    async fn start(form: Form, pods: u16, change: impl FnOnce(&mut Value)) -> Result<Balanced> {
         let network = Network::reserve()?;
         let pods = Echo::start_all("web", &network.pods(pods)).await?;
         let mut backend = round_robin("b", &pods.iter().map(Echo::addr).collect::<Vec<_>>());
         change(&mut backend);
         let locations = json!({"site": {"backend": "b", "session_path": "/"}});
-        let gateway = Fixed::with(&balanced(&locations, &json!({ "b": backend })), "").await?;
+        let gateway =
+            Fixed::with(form, &balanced(&locations, &json!({ "b": backend })), "").await?;
         Ok(Balanced {
             pods,
             gateway,
@@ -77,11 +78,18 @@ fn cookie(response: &Response) -> Option<String> {
     Some(cookie.split(';').next()?.to_owned())
 }
 
-#[tokio::test]
-async fn session_stays_on_its_first_pod() -> Result<()> {
+in_both_forms! {
+    session_stays_on_its_first_pod
+    hash_key_of_nginx_variables_maps_to_one_pod
+    ewma_learns_from_response_times
+    failing_pod_is_ejected_for_a_while
+    canary_rules_apply_and_set_the_backend_variable
+}
+
+async fn session_stays_on_its_first_pod(form: Form) -> Result<()> {
     for mode in ["persistent", "balanced"] {
         let affinity = json!({"mode": mode, "cookie": {"name": "route"}});
-        let balanced = Balanced::start(3, |backend| backend["affinity"] = affinity).await?;
+        let balanced = Balanced::start(form, 3, |backend| backend["affinity"] = affinity).await?;
         let mut pods = BTreeSet::new();
         for _ in 0..30 {
             let first = balanced.send(&page()).await?;
@@ -101,8 +109,7 @@ async fn session_stays_on_its_first_pod() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn hash_key_of_nginx_variables_maps_to_one_pod() -> Result<()> {
+async fn hash_key_of_nginx_variables_maps_to_one_pod(form: Form) -> Result<()> {
     let keys = [
         ("http_x_user", ""),
         ("arg_user", "/?user="),
@@ -111,7 +118,7 @@ async fn hash_key_of_nginx_variables_maps_to_one_pod() -> Result<()> {
     ];
     for (variable, target) in keys {
         let key = json!({"chash": {"key": [{"literal": "k"}, {"variable": variable}]}});
-        let balanced = Balanced::start(3, |backend| backend["load_balance"] = key).await?;
+        let balanced = Balanced::start(form, 3, |backend| backend["load_balance"] = key).await?;
         let request = |user: usize| {
             let target = if target.is_empty() {
                 "/".to_owned()
@@ -131,9 +138,9 @@ async fn hash_key_of_nginx_variables_maps_to_one_pod() -> Result<()> {
 }
 
 /// The first requests go everywhere: nothing is known of anybody. Then the slow pod is known to be slow.
-#[tokio::test]
-async fn ewma_learns_from_response_times() -> Result<()> {
-    let balanced = Balanced::start(2, |backend| backend["load_balance"] = json!("ewma")).await?;
+async fn ewma_learns_from_response_times(form: Form) -> Result<()> {
+    let balanced =
+        Balanced::start(form, 2, |backend| backend["load_balance"] = json!("ewma")).await?;
     balanced.pods[0].script(Script::status(200).delay(Duration::from_millis(100)));
     for _ in 0..60 {
         balanced.send(&page()).await?;
@@ -146,11 +153,10 @@ async fn ewma_learns_from_response_times() -> Result<()> {
     balanced.gateway.nginx.stop()
 }
 
-#[tokio::test]
-async fn failing_pod_is_ejected_for_a_while() -> Result<()> {
+async fn failing_pod_is_ejected_for_a_while(form: Form) -> Result<()> {
     let outlier = json!({"consecutive_5xx": 2, "base_ejection": 30, "max_ejected": 50,
         "panic_threshold": 0});
-    let balanced = Balanced::start(2, |backend| backend["outlier"] = outlier).await?;
+    let balanced = Balanced::start(form, 2, |backend| backend["outlier"] = outlier).await?;
     balanced.pods[0].script(Script::status(503));
     for _ in 0..20 {
         http::send(balanced.gateway.addr(), &page()).await?;
@@ -163,8 +169,7 @@ async fn failing_pod_is_ejected_for_a_while() -> Result<()> {
     balanced.gateway.nginx.stop()
 }
 
-#[tokio::test]
-async fn canary_rules_apply_and_set_the_backend_variable() -> Result<()> {
+async fn canary_rules_apply_and_set_the_backend_variable(form: Form) -> Result<()> {
     let network = Network::reserve()?;
     let addrs = network.pods(2);
     let (stable, canary) = (
@@ -175,7 +180,7 @@ async fn canary_rules_apply_and_set_the_backend_variable() -> Result<()> {
     let locations = json!({"site": {"backend": "b", "canaries": [rule]}});
     let backends = json!({"b": round_robin("b", &[stable[0].addr()]), "c": round_robin("c", &[canary[0].addr()])});
     let add = "add_header x-backend $sluice_backend;";
-    let gateway = Fixed::with(&balanced(&locations, &backends), add).await?;
+    let gateway = Fixed::with(form, &balanced(&locations, &backends), add).await?;
     let cases = [
         (page(), "stable-0", "b"),
         (page().header("x-canary", "always"), "canary-0", "c"),

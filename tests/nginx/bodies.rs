@@ -27,7 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::fixture::HOST;
-use crate::gateway::Fixed;
+use crate::gateway::{Fixed, Form};
 
 const SIZES: [usize; 8] = [0, 1, 1000, 8192, 65_536, 1 << 20, (10 << 20) + 7, 100 << 20];
 
@@ -39,7 +39,7 @@ async fn bodies_of_all_sizes_pass_in_both_directions() -> Result<()> {
         let location = format!(
             "client_max_body_size 0; proxy_request_buffering {buffering}; proxy_buffering {buffering};"
         );
-        let gateway = Fixed::start(&[echo.addr], &location).await?;
+        let gateway = Fixed::start(Form::Module, &[echo.addr], &location).await?;
         for size in SIZES {
             for chunked in [false, true] {
                 let what = || format!("{size} bytes, chunked {chunked}, buffering {buffering}");

@@ -9,7 +9,7 @@ use sluice_tests::artifacts;
 use sluice_tests::nginx::Conf;
 use tempfile::TempDir;
 
-use crate::gateway::fixed;
+use crate::gateway::{Form, fixed};
 
 /// `nginx -t` refuses this, and says so.
 fn ensure_rejected(http: &str, words: &str) -> Result<()> {
@@ -54,25 +54,30 @@ fn unloadable_filter_is_rejected() -> Result<()> {
 
 #[test]
 fn configuration_rejected_by_the_filter_is_rejected_with_its_message() -> Result<()> {
-    let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
+    for form in [Form::Module, Form::Wasm] {
+        let filter = form.directive()?;
+        for configuration in ["{\"schema\":7}", "{\"schema\":1,\"host\":\"nginx\"}", "x"] {
+            ensure_rejected(
+                &format!("{filter} sluice_filter '{configuration}';"),
+                "plugin configuration: ",
+            )?;
+        }
+    }
     ensure_rejected(
-        &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
-        "plugin configuration: ",
-    )?;
-    ensure_rejected(
-        &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
+        &format!("{} sluice_filter x;", Form::Wasm.directive()?),
         "the filter rejected its configuration",
-    )
+    )?;
+    // Envoy would do with this nothing that nginx does.
+    let foreign = fixed("site", &[]).replace("\"nginx\"", "\"envoy\"");
+    ensure_rejected(&foreign, "host: expected `nginx`")
 }
 
 #[test]
 fn invalid_directives_are_rejected() -> Result<()> {
-    let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
-    let filter = fixed("site", &[]);
-    ensure_rejected(&filter, "\"sluice_filter\" needs \"sluice_wasm\"")?;
+    let (wasm, filter) = (Form::Wasm.directive()?, fixed("site", &[]));
     ensure_rejected(&format!("{wasm}{wasm}"), "\"sluice_wasm\": is duplicate")?;
     ensure_rejected(
-        &format!("{wasm}{filter}{filter}"),
+        &format!("{filter}{filter}"),
         "\"sluice_filter\": is duplicate",
     )?;
     let hosts = |path: &str| format!("location {path} {{ sluice_hosts hosts.json; }}");
@@ -101,13 +106,16 @@ fn long_configuration_can_be_split() -> Result<()> {
         .chunks(3000)
         .map(|part| format!("'{}'", String::from_utf8_lossy(part)))
         .collect();
-    let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
-    let output =
-        Conf::write("", &format!("{wasm}\nsluice_filter {};", parts.join("\n")))?.test()?;
-    ensure!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    ensure_rejected(&format!("{wasm}\n{whole}"), "too long parameter")
+    for form in [Form::Module, Form::Wasm] {
+        let filter = form.directive()?;
+        let split = format!("{filter}\nsluice_filter {};", parts.join("\n"));
+        let output = Conf::write("", &split)?.test()?;
+        ensure!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        ensure_rejected(&format!("{filter}\n{whole}"), "too long parameter")?;
+    }
+    Ok(())
 }

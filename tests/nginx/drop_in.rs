@@ -12,6 +12,7 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
 use crate::fixture::{Fixture, HOST};
+use crate::gateway::Form;
 
 struct Example {
     fixture: Fixture,
@@ -103,12 +104,7 @@ fn replace(text: &str, from: &str, to: &str) -> Result<String> {
 }
 
 fn ours(text: &str) -> Result<String> {
-    let text = replace(text, "libngx_sluice.so", &path(&artifacts::nginx_module()?))?;
-    replace(
-        &text,
-        "sluice_wasm sluice_filter.cwasm",
-        &format!("sluice_wasm {}", path(&artifacts::compiled_filter()?)),
-    )
+    replace(text, "libngx_sluice.so", &path(&artifacts::nginx_module()?))
 }
 
 /// The lines of Kong's host, each with ours for it.
@@ -122,7 +118,7 @@ fn kongs_as_ours(text: &str) -> Result<String> {
     let text = replace(
         &text,
         "proxy_wasm_request_headers_in_access on;",
-        "sluice_wasm sluice_filter.cwasm;",
+        &Form::Wasm.directive()?,
     )?;
     replace(&text, "proxy_wasm sluice ", "sluice_filter ")
 }

@@ -10,13 +10,17 @@ use sluice_tests::{http, wait};
 
 use crate::fake_controller::Controller;
 use crate::fixture::{Fixture, page};
-use crate::gateway::Gateway;
+use crate::gateway::{Form, Gateway, in_both_forms};
 use crate::pause;
 use crate::scenarios::large_documents;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn endpoint_changes_under_load_need_no_reload() -> Result<()> {
-    let gateway = Gateway::start(Fixture::start(4, 2).await?).await?;
+in_both_forms! {
+    endpoint_changes_under_load_need_no_reload
+    document_of_ten_mebibytes_is_taken_from_the_poll
+}
+
+async fn endpoint_changes_under_load_need_no_reload(form: Form) -> Result<()> {
+    let gateway = Gateway::start(form, Fixture::start(4, 2).await?).await?;
     let workers = gateway.nginx.workers();
     let load = Load::new(gateway.addr(), page())
         .connections(8)
@@ -45,13 +49,12 @@ async fn document_of_more_than_a_mebibyte_comes_by_the_poll() -> Result<()> {
     large_documents::traffic_follows("nginx").await
 }
 
-#[tokio::test]
-async fn document_of_ten_mebibytes_is_taken_from_the_poll() -> Result<()> {
+async fn document_of_ten_mebibytes_is_taken_from_the_poll(form: Form) -> Result<()> {
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
     let controller = Controller::on_tcp(network.pod(9)).await?;
     controller.publish(large_documents::ten_mebibytes("site", pod.addr())?);
-    let nginx = pause::start(&network.pod(9).to_string(), port.addr()).await?;
+    let nginx = pause::start(form, &network.pod(9).to_string(), port.addr()).await?;
     // Without tables nobody would answer but the upstream's own server, which does not exist.
     let answers = async || {
         let page = http::send(port.addr(), &page()).await;

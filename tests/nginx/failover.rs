@@ -10,20 +10,26 @@ use sluice_tests::ports::Network;
 use sluice_tests::script::Script;
 
 use crate::fixture::{HOST, page};
-use crate::gateway::Fixed;
+use crate::gateway::{Fixed, Form, in_both_forms};
 use crate::pooled_pod::PooledPod;
 use crate::scenarios::uploads;
 
 const UPSTREAM_HEADERS: &str = "add_header x-tried \"$upstream_addr\" always; add_header x-status \"$upstream_status\" always;";
 
-#[tokio::test]
-async fn failed_attempt_goes_to_the_next_candidate() -> Result<()> {
+in_both_forms! {
+    failed_attempt_goes_to_the_next_candidate
+    dead_pooled_connection_uses_up_no_candidate
+    dead_pooled_connection_and_dead_candidate_are_distinguished
+}
+
+async fn failed_attempt_goes_to_the_next_candidate(form: Form) -> Result<()> {
     let network = Network::reserve()?;
     let mut pods = Echo::start_all("web", &network.pods(3)).await?;
     pods[0].stop().await;
     pods[1].script(Script::status(503));
     let addrs: Vec<_> = pods.iter().map(Echo::addr).collect();
     let gateway = Fixed::start(
+        form,
         &addrs,
         &format!("proxy_next_upstream error http_503; {UPSTREAM_HEADERS}"),
     )
@@ -56,11 +62,10 @@ async fn failed_attempt_goes_to_the_next_candidate() -> Result<()> {
     gateway.nginx.stop()
 }
 
-#[tokio::test]
-async fn dead_pooled_connection_uses_up_no_candidate() -> Result<()> {
+async fn dead_pooled_connection_uses_up_no_candidate(form: Form) -> Result<()> {
     let network = Network::reserve()?;
     let pod = PooledPod::start(network.pod(0), 1).await?;
-    let gateway = Fixed::start(&[pod.addr()], UPSTREAM_HEADERS).await?;
+    let gateway = Fixed::start(form, &[pod.addr()], UPSTREAM_HEADERS).await?;
     let first = http::get(gateway.addr(), HOST, "/").await?;
     ensure!(
         first.status == 200 && first.header("x-status") == Some("200"),
@@ -76,11 +81,11 @@ async fn dead_pooled_connection_uses_up_no_candidate() -> Result<()> {
     gateway.nginx.stop()
 }
 
-#[tokio::test]
-async fn dead_pooled_connection_and_dead_candidate_are_distinguished() -> Result<()> {
+async fn dead_pooled_connection_and_dead_candidate_are_distinguished(form: Form) -> Result<()> {
     let network = Network::reserve()?;
     let (short, gone) = (PooledPod::start(network.pod(0), 1).await?, network.pod(1));
     let gateway = Fixed::start(
+        form,
         &[short.addr(), gone],
         &format!("proxy_next_upstream error; {UPSTREAM_HEADERS}"),
     )

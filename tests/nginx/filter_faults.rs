@@ -7,12 +7,30 @@ use sluice_tests::load::Load;
 use sluice_tests::{artifacts, http, process};
 
 use crate::fixture::{Fixture, ensure_even_spread, page};
-use crate::gateway::Gateway;
+use crate::gateway::{Form, Gateway, in_both_forms};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn filter_panic_under_load_fails_only_its_request() -> Result<()> {
-    let filter = artifacts::compiled_filter_with_faults()?;
-    let gateway = Gateway::with_filter(Fixture::start(2, 2).await?, filter).await?;
+in_both_forms! {
+    filter_panic_under_load_fails_only_its_request
+}
+
+/// A site whose filter fails when a request asks for it.
+async fn faulty(form: Form) -> Result<Gateway> {
+    let fixture = Fixture::start(2, 2).await?;
+    match form {
+        Form::Module => {
+            let module = artifacts::nginx_module_with_faults()?;
+            Gateway::with(fixture, &module, "").await
+        }
+        Form::Wasm => {
+            let filter = artifacts::compiled_filter_with_faults()?;
+            let directive = format!("sluice_wasm {};", filter.display());
+            Gateway::with(fixture, &artifacts::nginx_module()?, &directive).await
+        }
+    }
+}
+
+async fn filter_panic_under_load_fails_only_its_request(form: Form) -> Result<()> {
+    let gateway = faulty(form).await?;
     let workers = gateway.nginx.workers();
     let load = Load::new(gateway.addr(), page()).connections(8).start();
     load.until("traffic", |tally| tally.total() > 50).await?;
@@ -45,8 +63,7 @@ async fn filter_panic_under_load_fails_only_its_request() -> Result<()> {
 
 #[tokio::test]
 async fn runaway_filter_is_interrupted() -> Result<()> {
-    let filter = artifacts::compiled_filter_with_faults()?;
-    let gateway = Gateway::with_filter(Fixture::start(2, 2).await?, filter).await?;
+    let gateway = faulty(Form::Wasm).await?;
     let hit = http::send(gateway.addr(), &page().header("x-test-loop", "1")).await?;
     ensure!(
         hit.status == 500,
@@ -60,7 +77,7 @@ async fn runaway_filter_is_interrupted() -> Result<()> {
 
 #[tokio::test]
 async fn killed_worker_is_replaced_and_serves() -> Result<()> {
-    let mut gateway = Gateway::start(Fixture::start(2, 2).await?).await?;
+    let mut gateway = Gateway::start(Form::Module, Fixture::start(2, 2).await?).await?;
     let workers = gateway.nginx.workers();
     for worker in &workers {
         process::kill(*worker);

@@ -1,7 +1,7 @@
 //! An nginx that serves the site, and the controller whose log its filter follows.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -22,6 +22,47 @@ proxy_set_header Host $http_host;
 proxy_set_header Connection \"\";
 proxy_pass http://pods;";
 
+/// Form of the filter in nginx.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The one in the module.
+    Module,
+    /// As wasm.
+    Wasm,
+}
+
+impl Form {
+    /// The directive that asks for it, if there is one.
+    pub(crate) fn directive(self) -> Result<String> {
+        Ok(match self {
+            Form::Module => String::new(),
+            Form::Wasm => format!("sluice_wasm {};", artifacts::compiled_filter()?.display()),
+        })
+    }
+}
+
+/// Two tests, one for each form of the filter, of each function.
+macro_rules! in_both_forms {
+    ($($name:ident)*) => {
+        $(
+            mod $name {
+                use crate::gateway::Form;
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn by_module() -> anyhow::Result<()> {
+                    super::$name(Form::Module).await
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn by_wasm() -> anyhow::Result<()> {
+                    super::$name(Form::Wasm).await
+                }
+            }
+        )*
+    };
+}
+pub(crate) use in_both_forms;
+
 /// A site behind nginx.
 pub(crate) struct Gateway {
     pub(crate) fixture: Fixture,
@@ -31,25 +72,25 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// With the filter as it is shipped.
-    pub(crate) async fn start(fixture: Fixture) -> Result<Gateway> {
-        Gateway::with_filter(fixture, artifacts::compiled_filter()?).await
+    /// With the filter as it is shipped, in this form.
+    pub(crate) async fn start(form: Form, fixture: Fixture) -> Result<Gateway> {
+        let module = artifacts::nginx_module()?;
+        Gateway::with(fixture, &module, &form.directive()?).await
     }
 
-    /// With this build of the filter.
-    pub(crate) async fn with_filter(fixture: Fixture, filter: PathBuf) -> Result<Gateway> {
+    /// With this build of the module, and these directives beside those of the site.
+    pub(crate) async fn with(fixture: Fixture, module: &Path, directives: &str) -> Result<Gateway> {
         let controller = Options::new(&fixture.manifests)
             .without_data_plane()
             .start()
             .await?;
         let port = Port::reserve()?;
         let http = format!(
-            "sluice_wasm {};\n{}\n{}",
-            filter.display(),
+            "{directives}\n{}\n{}",
             follow(controller.xds()),
             server(port.addr(), &format!("set $sluice_route {HOST}/;\n{PROXY}"))
         );
-        let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;
+        let nginx = Nginx::start(Conf::write_with(module, TWO_WORKERS, &http)?).await?;
         let gateway = Gateway {
             fixture,
             nginx,
@@ -114,7 +155,7 @@ pub(crate) fn server(addr: SocketAddr, location: &str) -> String {
     )
 }
 
-/// nginx alone, with the filter as it is shipped and tables that do not change.
+/// nginx alone, with the filter as it is shipped, and tables that do not change.
 pub(crate) struct Fixed {
     pub(crate) nginx: Nginx,
     port: Port,
@@ -122,17 +163,17 @@ pub(crate) struct Fixed {
 
 impl Fixed {
     /// These pods, and what else the location says.
-    pub(crate) async fn start(pods: &[SocketAddr], location: &str) -> Result<Fixed> {
-        Fixed::with(&fixed("site", pods), location).await
+    pub(crate) async fn start(form: Form, pods: &[SocketAddr], location: &str) -> Result<Fixed> {
+        Fixed::with(form, &fixed("site", pods), location).await
     }
 
     /// This `sluice_filter`, and what else the location `fixture` says.
-    pub(crate) async fn with(directive: &str, location: &str) -> Result<Fixed> {
-        let (port, filter) = (Port::reserve()?, artifacts::compiled_filter()?);
+    pub(crate) async fn with(form: Form, directive: &str, location: &str) -> Result<Fixed> {
+        let port = Port::reserve()?;
         let location = format!("set $sluice_route site;\n{PROXY}\n{location}");
         let http = format!(
-            "sluice_wasm {};\n{directive}\n{}",
-            filter.display(),
+            "{}\n{directive}\n{}",
+            form.directive()?,
             server(port.addr(), &location)
         );
         let nginx = Nginx::start(Conf::write("worker_processes 1;", &http)?).await?;

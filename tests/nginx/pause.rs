@@ -6,22 +6,22 @@ use anyhow::{Result, ensure};
 use sluice_tests::echo::{Echo, EchoIdentity};
 use sluice_tests::nginx::{Conf, Nginx};
 use sluice_tests::ports::{Network, Port};
-use sluice_tests::{artifacts, http, wait};
+use sluice_tests::{http, wait};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::fake_controller::Controller;
 use crate::fixture::page;
-use crate::gateway::{PROXY, fixed, follow, server};
+use crate::gateway::{Form, PROXY, fixed, follow, in_both_forms, server};
 use crate::guest::Guest;
 
 /// nginx with one worker whose filter follows `upstream`, and an access log.
-pub(crate) async fn start(upstream: &str, addr: SocketAddr) -> Result<Nginx> {
+pub(crate) async fn start(form: Form, upstream: &str, addr: SocketAddr) -> Result<Nginx> {
     let location = format!("set $sluice_route site;\n{PROXY}\naccess_log /dev/stderr status;");
     let http = format!(
-        "log_format status 'logged \"$request\" $status';\nsluice_wasm {};\n{}\n{}",
-        artifacts::compiled_filter()?.display(),
+        "log_format status 'logged \"$request\" $status';\n{}\n{}\n{}",
+        form.directive()?,
         follow(upstream),
         server(addr, &location)
     );
@@ -47,8 +47,13 @@ async fn wait_until_listening(addr: SocketAddr) -> Result<()> {
     .map(drop)
 }
 
-#[tokio::test]
-async fn request_waits_for_the_first_tables() -> Result<()> {
+in_both_forms! {
+    request_waits_for_the_first_tables
+    client_disconnect_ends_a_paused_request
+    paused_requests_time_out_when_the_controller_never_answers
+}
+
+async fn request_waits_for_the_first_tables(form: Form) -> Result<()> {
     let (network, folder) = (Network::reserve()?, TempDir::new()?);
     let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
     let socket = folder.path().join("controller");
@@ -64,7 +69,7 @@ async fn request_waits_for_the_first_tables() -> Result<()> {
     ];
     for (upstream, mut controller) in controllers {
         let port = Port::reserve()?;
-        let nginx = start(&upstream, port.addr()).await?;
+        let nginx = start(form, &upstream, port.addr()).await?;
         wait_until_listening(port.addr()).await?;
         controller.wait_for_poll().await?;
         // Without tables nobody would answer but the upstream's own server, which does not exist.
@@ -78,12 +83,11 @@ async fn request_waits_for_the_first_tables() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn client_disconnect_ends_a_paused_request() -> Result<()> {
+async fn client_disconnect_ends_a_paused_request(form: Form) -> Result<()> {
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
     let mut controller = Controller::on_tcp(network.pod(9)).await?;
-    let nginx = start(&network.pod(9).to_string(), port.addr()).await?;
+    let nginx = start(form, &network.pod(9).to_string(), port.addr()).await?;
     wait_until_listening(port.addr()).await?;
     controller.wait_for_poll().await?;
     let mut client = TcpStream::connect(port.addr()).await?;
@@ -98,11 +102,10 @@ async fn client_disconnect_ends_a_paused_request() -> Result<()> {
     nginx.stop()
 }
 
-#[tokio::test]
-async fn paused_requests_time_out_when_the_controller_never_answers() -> Result<()> {
+async fn paused_requests_time_out_when_the_controller_never_answers(form: Form) -> Result<()> {
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let mut controller = Controller::on_tcp(network.pod(9)).await?;
-    let nginx = start(&network.pod(9).to_string(), port.addr()).await?;
+    let nginx = start(form, &network.pod(9).to_string(), port.addr()).await?;
     wait_until_listening(port.addr()).await?;
     controller.wait_for_poll().await?;
     // The upstream's own server, which does not exist.

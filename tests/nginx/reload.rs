@@ -6,11 +6,15 @@ use anyhow::{Result, ensure};
 use sluice_tests::load::Load;
 
 use crate::fixture::{Fixture, page};
-use crate::gateway::Gateway;
+use crate::gateway::{Form, Gateway, in_both_forms};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reloads_under_load_fail_no_request() -> Result<()> {
-    let mut gateway = Gateway::start(Fixture::start(2, 2).await?).await?;
+in_both_forms! {
+    reloads_under_load_fail_no_request
+    exiting_worker_does_not_wait_for_its_poll
+}
+
+async fn reloads_under_load_fail_no_request(form: Form) -> Result<()> {
+    let mut gateway = Gateway::start(form, Fixture::start(2, 2).await?).await?;
     // A connection for each request: a server may close one that is idle at any time, and that is the client's to bear.
     let request = page().header("connection", "close");
     let load = Load::new(gateway.addr(), request)
@@ -34,9 +38,8 @@ async fn reloads_under_load_fail_no_request() -> Result<()> {
     gateway.stop()
 }
 
-#[tokio::test]
-async fn exiting_worker_does_not_wait_for_its_poll() -> Result<()> {
-    let mut gateway = Gateway::start(Fixture::start(1, 1).await?).await?;
+async fn exiting_worker_does_not_wait_for_its_poll(form: Form) -> Result<()> {
+    let mut gateway = Gateway::start(form, Fixture::start(1, 1).await?).await?;
     // The controller holds a poll for longer than this waits.
     gateway.nginx.reload().await?;
     let complaints: Vec<String> = gateway

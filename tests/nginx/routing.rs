@@ -4,17 +4,22 @@ use anyhow::{Result, ensure};
 use sluice_tests::echo::{Echo, EchoIdentity};
 use sluice_tests::nginx::{Conf, Nginx};
 use sluice_tests::ports::{Network, Port};
-use sluice_tests::{artifacts, http, sluice};
+use sluice_tests::{http, sluice};
 
 use crate::fixture::{Fixture, HOST, ensure_even_spread};
-use crate::gateway::{Fixed, Gateway, TWO_WORKERS, fixed};
+use crate::gateway::{Fixed, Form, Gateway, TWO_WORKERS, fixed, in_both_forms};
 use crate::pooled_pod::PooledPod;
 
 const HTTP_1_1: &str = "proxy_http_version 1.1; proxy_set_header Connection \"\";";
 
-#[tokio::test]
-async fn requests_round_robin_over_the_published_pods() -> Result<()> {
-    let gateway = Gateway::start(Fixture::start(3, 2).await?).await?;
+in_both_forms! {
+    requests_round_robin_over_the_published_pods
+    upstream_connections_are_pooled
+    upstream_servers_serve_without_a_pick
+}
+
+async fn requests_round_robin_over_the_published_pods(form: Form) -> Result<()> {
+    let gateway = Gateway::start(form, Fixture::start(3, 2).await?).await?;
     ensure_even_spread(gateway.addr(), &[0, 1]).await?;
     gateway.fixture.endpoints(&[])?;
     let refusal = gateway.wait_for_status(503).await?;
@@ -27,11 +32,10 @@ async fn requests_round_robin_over_the_published_pods() -> Result<()> {
     gateway.stop()
 }
 
-#[tokio::test]
-async fn upstream_connections_are_pooled() -> Result<()> {
+async fn upstream_connections_are_pooled(form: Form) -> Result<()> {
     let network = Network::reserve()?;
     let pod = PooledPod::start(network.pod(0), usize::MAX).await?;
-    let gateway = Fixed::start(&[pod.addr()], "").await?;
+    let gateway = Fixed::start(form, &[pod.addr()], "").await?;
     for _ in 0..20 {
         ensure!(http::get(gateway.addr(), HOST, "/").await?.status == 200);
     }
@@ -43,20 +47,19 @@ async fn upstream_connections_are_pooled() -> Result<()> {
     gateway.nginx.stop()
 }
 
-#[tokio::test]
-async fn upstream_servers_serve_without_a_pick() -> Result<()> {
+async fn upstream_servers_serve_without_a_pick(form: Form) -> Result<()> {
     let (network, port) = (Network::reserve()?, Port::reserve()?);
     let picked = Echo::start(network.pod(0), EchoIdentity::of("web", "picked")).await?;
     let own = Echo::start(network.pod(1), EchoIdentity::of("web", "own")).await?;
     let http = format!(
-        "sluice_wasm {};\n{}\n\
+        "{}\n{}\n\
          upstream pods {{ server {}; sluice_peer; keepalive 4; }}\n\
          server {{ listen {}; {HTTP_1_1}\n\
          location /known {{ set $sluice_route site; proxy_pass http://pods; }}\n\
          location /unknown {{ set $sluice_route other; proxy_pass http://pods; }}\n\
          location /unnamed {{ proxy_pass http://pods; }}\n\
          location /off {{ sluice_filter off; set $sluice_route site; proxy_pass http://pods; }} }}",
-        artifacts::compiled_filter()?.display(),
+        form.directive()?,
         fixed("site", &[picked.addr()]),
         own.addr(),
         port.addr(),

@@ -51,7 +51,7 @@ pub(crate) fn sizes(config: &Config) -> [usize; 2] {
     let envoy = RenderedResources::render(config, &sluice_xds::Settings::new(code, Vec::new()));
     let engine = Engine::Sluice {
         module: "module.so".into(),
-        filter: "filter.cwasm".into(),
+        wasm: None,
     };
     let [http, https] = [8080, 8443].map(|port| ([127, 0, 0, 1], port).into());
     let nginx = sluice_nginx::render(config, &sluice_nginx::Settings::new(engine, http, https));

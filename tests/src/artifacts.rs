@@ -40,7 +40,7 @@ pub fn filter() -> Result<PathBuf> {
     )
 }
 
-/// True if tests that do not care are to run the filter as wasm in their Envoys: `SLUICE_TEST_FILTER=wasm`.
+/// True if tests that do not care are to run the filter as wasm in their data planes: `SLUICE_TEST_FILTER=wasm`.
 pub fn is_wasm_asked_for() -> bool {
     env::var_os("SLUICE_TEST_FILTER").is_some_and(|form| form == "wasm")
 }
@@ -96,6 +96,15 @@ pub fn nginx_module() -> Result<PathBuf> {
         "SLUICE_NGINX_MODULE",
         target().join("module/libngx_sluice.so"),
         "the nginx module",
+    )
+}
+
+/// The nginx module whose filter fails when a request asks for it.
+pub fn nginx_module_with_faults() -> Result<PathBuf> {
+    find(
+        "SLUICE_FAULT_NGINX_MODULE",
+        target().join("fault-injection/module/libngx_sluice.so"),
+        "the nginx module with fault injection",
     )
 }
 

@@ -40,11 +40,7 @@ pub struct Conf {
 impl Conf {
     /// Writes a configuration: `main` beside, and `http` inside of `http {}`.
     pub fn write(main: &str, http: &str) -> Result<Conf> {
-        let conf = Conf {
-            dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()?,
-        };
-        conf.rewrite(main, http)?;
-        Ok(conf)
+        Conf::write_with(&artifacts::nginx_module()?, main, http)
     }
 
     /// Writes a whole configuration of somebody else's, whose files are where all others' are.
@@ -77,9 +73,21 @@ impl Conf {
         Ok(conf)
     }
 
+    /// The same for this build of the module.
+    pub fn write_with(module: &Path, main: &str, http: &str) -> Result<Conf> {
+        let conf = Conf {
+            dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()?,
+        };
+        conf.rewrite_with(module, main, http)?;
+        Ok(conf)
+    }
+
     /// Replaces it, for the next reload.
     pub fn rewrite(&self, main: &str, http: &str) -> Result<()> {
-        let module = artifacts::nginx_module()?;
+        self.rewrite_with(&artifacts::nginx_module()?, main, http)
+    }
+
+    fn rewrite_with(&self, module: &Path, main: &str, http: &str) -> Result<()> {
         let text = format!(
             "load_module {};\n{MAIN}{main}\nhttp {{\n{HTTP}{http}\n}}\n",
             module.display()

@@ -131,9 +131,24 @@ fn build_envoy_module(title: &str, folder: &Path, options: &[&str]) -> Result<Pa
 
 /// The nginx module as it is shipped.
 pub(crate) fn nginx_module() -> Result<PathBuf> {
-    let mut step = Step::start("the nginx module");
-    step.run(cargo().args(["build", "-p", "sluice-nginx-module", "--profile", "module"]))?;
-    let module = target().join("module/libngx_sluice.so");
+    build_nginx_module("the nginx module", &target(), &[])
+}
+
+/// The same, whose filter panics when a request asks for it.
+pub(crate) fn nginx_module_with_faults() -> Result<PathBuf> {
+    build_nginx_module(
+        "the nginx module with fault injection",
+        &target().join("fault-injection"),
+        &["--features", "fault-injection"],
+    )
+}
+
+fn build_nginx_module(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
+    let mut step = Step::start(title);
+    let mut command = cargo();
+    command.args(["build", "-p", "sluice-nginx-module", "--profile", "module"]);
+    step.run(command.arg("--target-dir").arg(folder).args(options))?;
+    let module = folder.join("module/libngx_sluice.so");
     ensure!(module.is_file(), "the build left no {}", module.display());
     step.done();
     Ok(module)

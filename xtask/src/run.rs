@@ -189,6 +189,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let envoy_module = build::envoy_module()?;
     let faulty_envoy_module = build::envoy_module_with_faults()?;
     let nginx = Nginx::new(nginx, &prepared)?;
+    let faulty_nginx_module = build::nginx_module_with_faults()?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
         deny::all()?;
@@ -207,6 +208,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     nginx.export(&mut runner);
     runner.env("SLUICE_ENVOY_MODULE", envoy_module);
     runner.env("SLUICE_FAULT_ENVOY_MODULE", faulty_envoy_module);
+    runner.env("SLUICE_FAULT_NGINX_MODULE", faulty_nginx_module);
     runner.env(
         "SLUICE_FAULT_FILTER_CWASM",
         build::compiled(&prepared.programs, &faults)?,
@@ -244,6 +246,10 @@ pub(crate) fn asan(arguments: &[String]) -> Result<()> {
     nginx.export(&mut runner);
     runner
         .env("SLUICE_FAULT_FILTER_CWASM", &faults)
+        .env(
+            "SLUICE_FAULT_NGINX_MODULE",
+            build::nginx_module_with_faults()?,
+        )
         .env("SLUICE_FAULT_FILTER_WASM", faults.with_extension("wasm"));
     runner.args(["--test", "nginx"]).args(arguments);
     let status = runner.status().context("start the test runner")?;

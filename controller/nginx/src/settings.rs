@@ -80,8 +80,8 @@ pub enum Engine {
     Sluice {
         /// `libngx_sluice.so`.
         module: PathBuf,
-        /// The filter, as `sluice-compile` wrote it.
-        filter: PathBuf,
+        /// The filter as wasm, which `sluice-compile` wrote; without it the one in the module serves.
+        wasm: Option<PathBuf>,
     },
     /// Kong's ngx_wasm_module.
     Kong {

@@ -23,6 +23,8 @@ enum Condition {
     Envoy,
     /// nginx with a proxy-wasm host.
     Nginx(Option<NginxHost>),
+    /// nginx with the filter as wasm, in Sluice's module.
+    NginxWasm,
     /// Whatever loads the filter as wasm.
     Wasm,
     /// Data planes that run elsewhere.
@@ -56,7 +58,8 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("nginx_host", Condition::Nginx(None)),
     ("nginx_binary", Condition::Nginx(None)),
     ("nginx_module", Condition::Nginx(None)),
-    ("filter_cwasm", Condition::Nginx(Some(NginxHost::Sluice))),
+    ("nginx_filter", Condition::Nginx(Some(NginxHost::Sluice))),
+    ("filter_cwasm", Condition::NginxWasm),
     ("nginx_host_table", Condition::Nginx(Some(NginxHost::Sluice))),
     ("nginx_workers", Condition::Nginx(None)),
     ("filter_wasm", Condition::Wasm),
@@ -143,9 +146,13 @@ impl Condition {
                 host.is_none_or(|host| host == run.nginx.nginx_host),
                 "only with --nginx-host sluice",
             ),
+            Condition::NginxWasm => (
+                plane == DataPlane::Nginx && run.nginx.takes_compiled_wasm(),
+                "only with --data-plane nginx and --nginx-filter wasm",
+            ),
             Condition::Wasm => (
                 plane != DataPlane::Nginx || run.nginx.nginx_host == NginxHost::Kong,
-                "nginx takes --filter-cwasm, except with --nginx-host kong",
+                "nginx takes --filter-cwasm with --nginx-filter wasm, except with --nginx-host kong",
             ),
             Condition::Remote => (
                 plane == DataPlane::None,
@@ -196,6 +203,7 @@ mod tests {
         &["--source=kube"],
         &["--source=kube", "--update-status=false"],
         &["--source=kube", "--disable-leader-election"],
+        &["--manifests=.", "--data-plane=nginx", "--nginx-filter=wasm"],
     ];
 
     fn condition_of(id: &str) -> Option<Condition> {
@@ -288,6 +296,8 @@ mod tests {
             (SETTINGS[0], "--status-port=1", true),
             (SETTINGS[0], "--watch-namespace-selector=a", true),
             (SETTINGS[1], "--nginx-workers=7", false),
+            (SETTINGS[1], "--filter-cwasm=a", true),
+            (SETTINGS[9], "--filter-cwasm=a", false),
             (SETTINGS[1], "--envoy-concurrency=7", true),
             (SETTINGS[2], "--filter-wasm=a", false),
             (SETTINGS[2], "--filter-cwasm=a", true),

@@ -8,7 +8,7 @@ use sluice_filter_config::host_contract::{
     COUNTED, EJECTIONS_STATE, MANAGED_BACKEND_HEADER, MANAGED_ENDPOINT_HEADER, PATH_HEADER,
 };
 use sluice_filter_core::{Fact, Interest, Reply, Request, Timestamp};
-use sluice_filter_worker::{LogLevel, Observation, ResponseHeaders, Stream};
+use sluice_filter_worker::{CopiedHeaders, LogLevel, Observation, Stream};
 
 use crate::settings::{Role, Settings};
 use crate::{clock, envoy_log};
@@ -188,7 +188,7 @@ impl Stream for EnvoyStream<'_> {
     }
 
     fn response_headers(&self) -> CopiedHeaders {
-        CopiedHeaders(self.stream.headers(Direction::Response))
+        CopiedHeaders::new(self.stream.headers(Direction::Response))
     }
 
     fn remove_response_header(&self, name: &str) {
@@ -225,18 +225,5 @@ impl Stream for EnvoyStream<'_> {
                 .and_then(|attempts| u32::try_from(attempts).ok())
                 .unwrap_or(1),
         }
-    }
-}
-
-/// Headers of a response, copied before they change.
-pub(crate) struct CopiedHeaders(Vec<(Vec<u8>, Vec<u8>)>);
-
-impl ResponseHeaders for CopiedHeaders {
-    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-        let named = move |key: &[u8]| key.eq_ignore_ascii_case(name.as_bytes());
-        self.0
-            .iter()
-            .filter(move |(key, _)| named(key))
-            .map(|(_, value)| value.as_slice())
     }
 }

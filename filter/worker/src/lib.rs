@@ -34,5 +34,5 @@ pub use mirror::Copies;
 pub use observation::Observation;
 pub use pending::Pending;
 pub use request_action::RequestAction;
-pub use stream::{LogLevel, ResponseHeaders, Stream};
+pub use stream::{CopiedHeaders, LogLevel, ResponseHeaders, Stream};
 pub use worker::Worker;

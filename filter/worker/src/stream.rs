@@ -93,6 +93,27 @@ pub trait ResponseHeaders {
     fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]>;
 }
 
+/// Headers of a response, copied before they change.
+#[derive(Debug)]
+pub struct CopiedHeaders(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl CopiedHeaders {
+    /// Names, in whatever case, with values.
+    #[must_use]
+    pub fn new(headers: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
+        CopiedHeaders(headers)
+    }
+}
+
+impl ResponseHeaders for CopiedHeaders {
+    fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        self.0
+            .iter()
+            .filter(move |(key, _)| key.eq_ignore_ascii_case(name.as_bytes()))
+            .map(|(_, value)| value.as_slice())
+    }
+}
+
 /// Importance of a line in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {

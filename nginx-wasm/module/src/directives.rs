@@ -6,19 +6,17 @@ use std::rc::Rc;
 use sluice_filter_config::host_contract::BACKEND;
 use sluice_ngx::Conf;
 
-use crate::env::NginxEnv;
-use crate::filter::Filter;
-use crate::instance::Instance;
 use crate::request_headers::RequestHeader;
+use crate::{built_in, wasm};
 
 /// Configuration of `http {}`.
 #[derive(Default)]
 pub struct Main {
-    wasm: Option<PathBuf>,
-    /// Plugin configurations, one root context each; locations with equal ones share it.
+    wasm_file: Option<PathBuf>,
+    wasm: Option<wasm::Filter>,
+    /// Plugin configurations, one filter each; locations with equal ones share it.
     configurations: Vec<Rc<[u8]>>,
     hosts: Option<PathBuf>,
-    filter: Option<Filter>,
     request_headers: Vec<RequestHeader>,
 }
 
@@ -41,12 +39,12 @@ enum Filtering {
 }
 
 /// `sluice_wasm FILE;`
-pub(crate) fn wasm(conf: &Conf<'_>, main: &mut Main) -> Result<(), String> {
-    if main.wasm.is_some() {
+pub(crate) fn wasm_file(conf: &Conf<'_>, main: &mut Main) -> Result<(), String> {
+    if main.wasm_file.is_some() {
         return Err("is duplicate".to_owned());
     }
     let name = conf.arguments().next().unwrap_or_default();
-    main.wasm = Some(conf.path(name)?);
+    main.wasm_file = Some(conf.path(name)?);
     Ok(())
 }
 
@@ -65,7 +63,7 @@ pub(crate) fn filter(
     } else {
         // The access log has it, also where no directive names it: a variable without a place cannot be set.
         conf.variable(BACKEND.name.as_bytes())?;
-        Filtering::On(main.root_index(&text))
+        Filtering::On(main.index_of(&text))
     };
     Ok(())
 }
@@ -110,7 +108,7 @@ pub(crate) fn request_header(conf: &Conf<'_>, main: &mut Main) -> Result<(), Str
 }
 
 impl Main {
-    fn root_index(&mut self, text: &[u8]) -> usize {
+    fn index_of(&mut self, text: &[u8]) -> usize {
         let known = self
             .configurations
             .iter()
@@ -121,27 +119,19 @@ impl Main {
         })
     }
 
-    /// Loads the filter and starts an instance on trial, so that a filter that does not work fails `nginx -t` and not
-    /// the workers. `false`: no location is filtered.
+    /// Starts the filter on trial, so that one that does not work fails `nginx -t` and not the workers. `false`: no location is filtered.
     ///
     /// # Errors
     ///
-    /// `sluice_wasm` is missing, or the filter cannot be loaded, does not start or rejects a configuration.
-    pub(crate) fn load_filter(&mut self) -> Result<bool, String> {
-        let Some(file) = &self.wasm else {
-            return if self.configurations.is_empty() {
-                Ok(false)
-            } else {
-                Err(
-                    "\"sluice_filter\" needs \"sluice_wasm\", the filter that sluice-compile wrote"
-                        .to_owned(),
-                )
-            };
-        };
-        let filter = Filter::load(file, &self.configurations)?;
-        Instance::new(&filter, NginxEnv::for_configuration_test())
-            .map_err(|reason| format!("{}: {reason}", file.display()))?;
-        self.filter = Some(filter);
+    /// The wasm cannot be loaded or does not start, or the filter rejects a configuration.
+    pub(crate) fn check_filter(&mut self) -> Result<bool, String> {
+        match &self.wasm_file {
+            Some(file) => self.wasm = Some(wasm::Filter::load(file, &self.configurations)?),
+            None => self
+                .configurations
+                .iter()
+                .try_for_each(|configuration| built_in::check(configuration))?,
+        }
         Ok(!self.configurations.is_empty())
     }
 
@@ -155,11 +145,16 @@ impl Main {
         self.hosts.as_deref()
     }
 
-    /// The filter that each worker starts; `None` if no location is filtered.
-    pub(crate) fn filter(&self) -> Option<&Filter> {
-        self.filter
+    /// The wasm that each worker starts; `None` if the filter of this module serves, or no location is filtered.
+    pub(crate) fn wasm(&self) -> Option<&wasm::Filter> {
+        self.wasm
             .as_ref()
-            .filter(|filter| !filter.configurations.is_empty())
+            .filter(|_| !self.configurations.is_empty())
+    }
+
+    /// Configurations of the filter, in the order of their indices.
+    pub(crate) fn configurations(&self) -> &[Rc<[u8]>] {
+        &self.configurations
     }
 }
 
@@ -179,10 +174,10 @@ impl Location {
         self.server_header == Some(false)
     }
 
-    /// Index of the plugin configuration, and of its root context; `None` if requests are not filtered here.
-    pub(crate) fn root_index(&self) -> Option<usize> {
+    /// Index of the plugin configuration; `None` if requests are not filtered here.
+    pub(crate) fn configuration(&self) -> Option<usize> {
         match self.filtering {
-            Filtering::On(root_index) => Some(root_index),
+            Filtering::On(index) => Some(index),
             Filtering::Inherited | Filtering::Off => None,
         }
     }

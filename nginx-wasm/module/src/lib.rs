@@ -3,7 +3,7 @@
 //! ```text
 //!   nginx.conf --directives--> Main { plugin, configurations }     once, before the workers are forked
 //!                                 |
-//!   worker:   one Vm<NginxEnv> ---+--- root contexts, ticks, calls to the controller
+//!   worker:   built_in, or wasm --+--- timers, calls to the controller
 //!                ^      | effects: variables, headers, replies, resumes
 //!   request -> precontent -> [filter picks, into $sluice_endpoint] -> upstream { sluice_peer; keepalive } -> pod
 //!           <- header filter, log phase, end
@@ -11,15 +11,15 @@
 //!
 //! | directive | context | effect |
 //! |---|---|---|
-//! | `sluice_wasm FILE;` | http | the filter, as `sluice-compile` wrote it |
 //! | `sluice_filter CONFIG...;` or `off` | http, server, location | filters requests, with this configuration (arguments are joined: nginx limits one to 4 kB) |
+//! | `sluice_wasm FILE;` | http | filters them by this wasm, as `sluice-compile` wrote it, in the place of the filter in this module |
 //! | `sluice_server_header off;` or `on` | http, server, location | without nginx's own `Server` header; that of a pod is sent |
 //! | `sluice_hosts FILE;` | location, once | locations of requests come from a table of the controller |
 //! | `sluice_request_header NAME $VARIABLE;` | http | a header of `$sluice_request_headers` |
 //! | `sluice_peer;` | upstream, before `keepalive` | connects to the candidates in `$sluice_endpoint` |
 //! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the endpoints in a file of the controller |
 //!
-//! Joins `sluice-ngx` (nginx) and `sluice-wasm-host` (the proxy-wasm ABI), without `unsafe`.
+//! Joins `sluice-ngx` (nginx), `sluice-filter-worker` (the filter) and `sluice-wasm-host` (the proxy-wasm ABI), without `unsafe`.
 //!
 //! Absent: a compiler, bodies (nginx passes them on untouched), shared data, metrics.
 #![deny(
@@ -30,19 +30,16 @@
 )]
 
 mod authority;
-mod calls;
+mod built_in;
+mod clock;
 mod directives;
-mod env;
-mod filter;
 mod hosts;
-mod instance;
 mod phases;
 mod random;
 mod request;
 mod request_headers;
-mod timers;
 mod upstream_names;
-mod worker;
+mod wasm;
 
 use std::sync::Arc;
 
@@ -54,7 +51,7 @@ use sluice_ngx::{
 };
 
 use directives::{Location, Main};
-use request::{Request, RequestContext};
+use request::{Request, RequestState};
 
 /// Variables that the filter and the configuration share.
 const ENDPOINT: &str = host_contract::ENDPOINT.name;
@@ -79,13 +76,13 @@ module!(
 impl Module for Sluice {
     type Main = Main;
     type Location = Location;
-    type Request = RequestContext;
+    type Request = RequestState;
 
     const DIRECTIVES: &'static [Directive<Self>] = &[
         Directive {
             name: c"sluice_wasm",
             arguments: Arguments::One,
-            set: Setter::Main(directives::wasm),
+            set: Setter::Main(directives::wasm_file),
         },
         Directive {
             name: c"sluice_filter",
@@ -150,7 +147,7 @@ impl Module for Sluice {
     }
 
     fn on_configured(main: &mut Main) -> Result<bool, String> {
-        main.load_filter()
+        main.check_filter()
     }
 
     fn start_worker(main: &Main) {
@@ -158,13 +155,15 @@ impl Module for Sluice {
         if let Some(file) = main.hosts() {
             hosts::start(file.to_owned());
         }
-        if let Some(filter) = main.filter() {
-            worker::start(filter);
+        match main.wasm() {
+            Some(filter) => wasm::start(filter),
+            None => built_in::start(main.configurations()),
         }
     }
 
     fn stop_worker() {
-        worker::stop();
+        wasm::stop();
+        built_in::stop();
     }
 
     fn hides_server(location: &Location) -> bool {
@@ -180,7 +179,7 @@ impl Module for Sluice {
     }
 
     fn is_enabled(location: &Location) -> bool {
-        location.root_index().is_some()
+        location.configuration().is_some()
     }
 
     fn on_request(request: &Request, location: &Location) -> Step {

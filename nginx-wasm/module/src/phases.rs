@@ -1,26 +1,36 @@
-//! The phases of a request, each passed on to the worker.
+//! The phases of a request, each passed on to the filter of this process.
 
 use sluice_ngx::Step;
 
 use crate::directives::Location;
 use crate::request::Request;
-use crate::worker::{self, FAILED};
+use crate::{built_in, wasm};
 
 pub(crate) fn on_request(request: &Request, location: &Location) -> Step {
-    let Some(root_index) = location.root_index() else {
-        return Step::Continue;
-    };
-    worker::with(|worker| worker.on_request(request, root_index)).unwrap_or(FAILED)
+    match location.configuration() {
+        None => Step::Continue,
+        Some(index) if built_in::is_started() => built_in::on_request(request, index),
+        Some(index) => wasm::on_request(request, index),
+    }
 }
 
 pub(crate) fn on_response(request: &Request) -> Step {
-    worker::with(|worker| worker.on_response(request)).unwrap_or(FAILED)
+    match built_in::is_started() {
+        true => built_in::on_response(request),
+        false => wasm::on_response(request),
+    }
 }
 
 pub(crate) fn on_log(request: &Request) {
-    worker::with(|worker| worker.on_log(request));
+    match built_in::is_started() {
+        true => built_in::on_log(request),
+        false => wasm::on_log(request),
+    }
 }
 
 pub(crate) fn on_end(request: &Request) {
-    worker::with(|worker| worker.on_end(request));
+    match built_in::is_started() {
+        true => built_in::on_end(request),
+        false => wasm::on_end(request),
+    }
 }

@@ -279,9 +279,10 @@ impl Options {
             command
                 .arg("--nginx-module")
                 .arg(artifacts::nginx_module()?);
-            command
-                .arg("--filter-cwasm")
-                .arg(artifacts::compiled_filter()?);
+            if artifacts::is_wasm_asked_for() {
+                command.args(["--nginx-filter", "wasm", "--filter-cwasm"]);
+                command.arg(artifacts::compiled_filter()?);
+            }
         } else {
             command
                 .arg("--envoy-concurrency")

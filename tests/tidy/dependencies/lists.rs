@@ -48,6 +48,8 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
         &[
             "rustix",
             "sluice-filter-config",
+            "sluice-filter-core",
+            "sluice-filter-worker",
             "sluice-host-table",
             "sluice-ngx",
             "sluice-wasm-host",

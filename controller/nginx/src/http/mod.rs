@@ -47,8 +47,8 @@ const USUAL_CIPHERS: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-
 struct MainConf<'a> {
     settings: &'a Settings,
     module: Option<Word>,
-    /// Our module's filter; `None` where Kong's host has it.
-    filter: Option<Word>,
+    /// The wasm that our module runs, if it is not to run the filter in itself.
+    wasm: Option<Word>,
     kong: Option<KongConf>,
     bootstrap_config: Vec<Word>,
     user: Option<Word>,
@@ -150,14 +150,14 @@ impl Frame<'_> {
         unsupported.extend(kong::unsupported_globally(self.transports, settings));
         let needs = self.all_needs();
         let file = |path: &std::path::Path| word(path.display());
-        let (module, filter) = libraries(&settings.engine);
+        let (module, wasm) = libraries(&settings.engine);
         let waf = settings.modsecurity.as_ref();
         let waf_module = waf.filter(|_| tracked.shared().waf.is_used);
         let relays = needs.relayed.iter().map(|id| Relay::new(id, tracked));
         let main = MainConf {
             settings,
             module,
-            filter,
+            wasm,
             kong: KongConf::new(needs.retries, settings),
             bootstrap_config: parts(&settings.bootstrap_config),
             user: settings.user.as_ref().map(word),
@@ -202,11 +202,11 @@ impl Frame<'_> {
     }
 }
 
-/// The module of the filter, and the filter where nginx.conf names it.
+/// The module of the filter, and the wasm that it runs.
 fn libraries(engine: &Engine) -> (Option<Word>, Option<Word>) {
     let file = |path: &std::path::Path| word(path.display());
     match engine {
-        Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
+        Engine::Sluice { module, wasm } => (Some(file(module)), wasm.as_deref().map(file)),
         Engine::Kong { module, .. } => (module.as_deref().map(file), None),
     }
 }

@@ -161,7 +161,7 @@ mod tests {
     fn settings(streams: Option<Streams>) -> Settings {
         let engine = Engine::Sluice {
             module: "m".into(),
-            filter: "f".into(),
+            wasm: None,
         };
         let address = SocketAddr::from(([127, 0, 0, 1], 443));
         Settings {

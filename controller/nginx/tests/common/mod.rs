@@ -6,7 +6,7 @@ use sluice_nginx::{Engine, Settings};
 pub fn settings() -> Settings {
     let engine = Engine::Sluice {
         module: "m.so".into(),
-        filter: "f.cwasm".into(),
+        wasm: None,
     };
     Settings::new(
         engine,

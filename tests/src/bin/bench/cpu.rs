@@ -36,7 +36,10 @@ pub(crate) enum DataPlane {
     Envoy,
     /// With the filter as wasm.
     EnvoyWasm,
+    /// With the filter in its module.
     Nginx,
+    /// With the filter as wasm.
+    NginxWasm,
 }
 
 /// How requests are balanced.
@@ -76,6 +79,7 @@ impl Cpu {
             DataPlane::Envoy => "envoy",
             DataPlane::EnvoyWasm => "envoy_wasm",
             DataPlane::Nginx => "nginx",
+            DataPlane::NginxWasm => "nginx_wasm",
         };
         let policy = self.policy.name;
         let ratio = |kind: &str| Row {
@@ -100,7 +104,7 @@ impl Cpu {
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
         match self.data_plane {
             DataPlane::Envoy | DataPlane::EnvoyWasm => envoy_cpu::run(self, effort).await,
-            DataPlane::Nginx => nginx_cpu::run(self, effort).await,
+            DataPlane::Nginx | DataPlane::NginxWasm => nginx_cpu::run(self, effort).await,
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
     let controller = options.arguments(flags).start().await?;
     let form: &[&str] = match cpu.data_plane {
         DataPlane::Envoy => &["--envoy-filter=module"],
-        DataPlane::EnvoyWasm | DataPlane::Nginx => &["--envoy-filter=wasm"],
+        _ => &["--envoy-filter=wasm"],
     };
     let bootstrap = sluice::bootstrap_with(controller.xds(), "bench", form)?;
     let our_envoy = envoy(&bootstrap).await?;

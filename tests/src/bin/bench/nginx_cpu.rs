@@ -16,14 +16,20 @@ use sluice_tests::ports::Port;
 use sluice_tests::proc;
 use sluice_tests::sluice::{Options, Sluice};
 
-use crate::cpu::{Baseline, Cpu, Side, Site};
+use crate::cpu::{Baseline, Cpu, DataPlane, Side, Site};
 use crate::row::Measured;
 use crate::{Effort, plain};
 
 pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
     let site = Site::start().await?;
     let manifests = site.manifests(cpu.policy.annotations)?;
-    let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
+    let form: &[&str] = match cpu.data_plane {
+        DataPlane::NginxWasm => &["--nginx-filter=wasm"],
+        _ => &[],
+    };
+    let form = form.iter().map(|flag| (*flag).to_owned()).collect();
+    let options = Options::new(&manifests).data_plane("nginx");
+    let sluice = options.arguments(form).start().await?;
     let port = Port::reserve()?;
     let conf = match cpu.baseline {
         Baseline::Native => {
@@ -78,7 +84,6 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     for directive in [
         "load_module ",
-        "  sluice_wasm ",
         "  sluice_filter ",
         "  sluice_server_header ",
     ] {
@@ -151,7 +156,7 @@ mod tests {
     use super::*;
 
     const OURS: &str = "load_module \"m.so\";\nhttp {\n  sluice_server_header off;\n  sluice_request_header \"X-A\" \"${a}\";\n  \
-        proxy_set_header \"X-A\" \"${sluice_request_headers}\";\n  sluice_wasm \"f\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
+        proxy_set_header \"X-A\" \"${sluice_request_headers}\";\n  sluice_filter \"{}\";\n  upstream sluice_pods \
         {\n    server \"unix:x\";\n    sluice_peer;\n    keepalive 320;\n  }\n  server {\n    sluice_filter off;\n    \
         return 503 ${sluice_all_cdn_loop}${sluice_random_id}${sluice_authority}$sluice_authority;\n  }\n}\n";
 

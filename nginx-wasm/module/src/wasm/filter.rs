@@ -7,7 +7,8 @@ use sluice_ngx::load_precompiled;
 use sluice_wasm_host::wasmtime::Engine;
 use sluice_wasm_host::{Options, Plugin, Unimplemented, engine_config};
 
-use crate::env::NginxEnv;
+use super::env::NginxEnv;
+use super::instance::Instance;
 
 /// A loaded filter with its plugin configurations, ready for the workers.
 #[derive(Clone)]
@@ -31,12 +32,19 @@ const SKIPPED: &[&str] = &[
 ];
 
 impl Filter {
-    /// Loads a filter that `sluice-compile` wrote.
+    /// Loads a filter that `sluice-compile` wrote, and starts an instance on trial.
     ///
     /// # Errors
     ///
-    /// wasmtime cannot start, or the file cannot be read, is not trusted or does not fit this module.
+    /// wasmtime cannot start; the file cannot be read, is not trusted or does not fit this module; or the instance does not start.
     pub(crate) fn load(file: &Path, configurations: &[Rc<[u8]>]) -> Result<Self, String> {
+        let filter = Filter::read(file, configurations)?;
+        Instance::new(&filter, NginxEnv::for_configuration_test())
+            .map_err(|reason| format!("{}: {reason}", file.display()))?;
+        Ok(filter)
+    }
+
+    fn read(file: &Path, configurations: &[Rc<[u8]>]) -> Result<Self, String> {
         let engine =
             Engine::new(&engine_config()).map_err(|error| format!("wasmtime: {error:#}"))?;
         let module = load_precompiled(&engine, file)?;

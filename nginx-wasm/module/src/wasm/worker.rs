@@ -8,14 +8,14 @@ use sluice_ngx::{CallResponse, Level, Step, log, process};
 use sluice_wasm_host::wasmtime::Engine;
 use sluice_wasm_host::{Action, ContextId, Trap};
 
-use crate::env::{EventHandlers, NginxEnv};
-use crate::filter::Filter;
+use super::env::{EventHandlers, NginxEnv};
+use super::filter::Filter;
+use super::instance::Instance;
 use crate::hosts;
-use crate::instance::Instance;
-use crate::request::Request;
+use crate::request::{FAILED, PAUSE_LIMIT, Request};
 
 /// The filter of a worker process.
-pub(crate) struct Worker {
+struct Worker {
     filter: Filter,
     /// `None` if the last start failed.
     instance: Option<Instance>,
@@ -26,10 +26,6 @@ thread_local! {
     static WORKER: RefCell<Option<Worker>> = const { RefCell::new(None) };
 }
 
-/// The response where the filter should have decided and did not.
-pub(crate) const FAILED: Step = Step::Fail(500);
-/// Limit of a pause. Longer than any timeout of the filter itself; it ends requests that the filter lost track of.
-const PAUSE_LIMIT: Duration = Duration::from_secs(5);
 /// Tick of the epoch clock, which interrupts a filter that does not return.
 const EPOCH_TICK: Duration = Duration::from_millis(50);
 /// Delay of a worker without an instance before it starts another one.
@@ -64,8 +60,24 @@ pub(crate) fn stop() {
     drop(worker);
 }
 
+pub(crate) fn on_request(request: &Request, root_index: usize) -> Step {
+    with(|worker| worker.on_request(request, root_index)).unwrap_or(FAILED)
+}
+
+pub(crate) fn on_response(request: &Request) -> Step {
+    with(|worker| worker.on_response(request)).unwrap_or(FAILED)
+}
+
+pub(crate) fn on_log(request: &Request) {
+    with(|worker| worker.call(|instance| instance.on_log(request)));
+}
+
+pub(crate) fn on_end(request: &Request) {
+    with(|worker| worker.call(|instance| instance.on_end(request)));
+}
+
 /// Runs `work` with the worker; `None` if there is none, or if it is running already.
-pub(crate) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> Option<R> {
+fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> Option<R> {
     WORKER.with(|slot| slot.try_borrow_mut().ok()?.as_mut().map(work))
 }
 
@@ -93,7 +105,7 @@ fn start_epoch_clock(engine: Engine) {
 
 /// The calls into the guest.
 impl Worker {
-    pub(crate) fn on_request(&mut self, request: &Request, root_index: usize) -> Step {
+    fn on_request(&mut self, request: &Request, root_index: usize) -> Step {
         if self.instance.is_none() && self.started.elapsed() > RESTART_DELAY {
             self.start_instance();
         }
@@ -110,7 +122,7 @@ impl Worker {
         }
     }
 
-    pub(crate) fn on_response(&mut self, request: &Request) -> Step {
+    fn on_response(&mut self, request: &Request) -> Step {
         let Some(instance) = &mut self.instance else {
             return Step::Continue;
         };
@@ -128,14 +140,6 @@ impl Worker {
                 FAILED
             }
         }
-    }
-
-    pub(crate) fn on_log(&mut self, request: &Request) {
-        self.call(|instance| instance.on_log(request));
-    }
-
-    pub(crate) fn on_end(&mut self, request: &Request) {
-        self.call(|instance| instance.on_end(request));
     }
 
     fn call(&mut self, call: impl FnOnce(&mut Instance) -> Result<(), Trap>) {

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use sluice_ngx::{CallResponse, Level, log};
 use sluice_wasm_host::{Action, Context, ContextId, Trap, Vm};
 
-use crate::env::NginxEnv;
-use crate::filter::Filter;
+use super::env::NginxEnv;
+use super::filter::Filter;
 use crate::request::Request;
 
 /// An instance with its root contexts, one for each plugin configuration.
@@ -54,12 +54,12 @@ impl Instance {
             .with(|live| (live.request_header_count(), live.has_body()))
             .unwrap_or_default();
         let action = self.vm.on_request_headers(&context, headers, !has_body);
-        request.data().replace(Some(context));
+        request.data().context.replace(Some(context));
         action
     }
 
     pub(crate) fn on_response(&mut self, request: &Request) -> Result<Action, Trap> {
-        let context = request.data().borrow();
+        let context = request.data().context.borrow();
         let Some(context) = &*context else {
             return Ok(Action::Continue);
         };
@@ -70,7 +70,7 @@ impl Instance {
     }
 
     pub(crate) fn on_log(&mut self, request: &Request) -> Result<(), Trap> {
-        let context = request.data().borrow();
+        let context = request.data().context.borrow();
         let Some(context) = &*context else {
             return Ok(());
         };
@@ -80,7 +80,7 @@ impl Instance {
     }
 
     pub(crate) fn on_end(&mut self, request: &Request) -> Result<(), Trap> {
-        let Some(context) = request.data().take() else {
+        let Some(context) = request.data().context.take() else {
             return Ok(());
         };
         if self.vm.is_live(&context) {
@@ -144,7 +144,7 @@ impl Instance {
         let Some(request) = self.vm.env().request(id).cloned() else {
             return Ok(());
         };
-        let context = request.data().borrow();
+        let context = request.data().context.borrow();
         let Some(context) = &*context else {
             return Ok(());
         };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sluice_filter_config::host_contract;
@@ -14,9 +14,10 @@ use sluice_wasm_host::{
     PropertyPath, Status, StreamType,
 };
 
-use crate::calls::{Calls, OnCallEnd};
+use super::calls::{Calls, OnCallEnd};
+use super::timers::TickTimers;
+use crate::clock;
 use crate::request::Request;
-use crate::timers::TickTimers;
 
 /// Property with the outcome of a request's tries; its value has a line for each of these variables.
 const OUTCOME: &[u8] = host_contract::OUTCOME.name.as_bytes();
@@ -150,10 +151,7 @@ impl Env for NginxEnv {
     }
 
     fn now_ns(&mut self) -> u64 {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+        clock::now_ns()
     }
 
     fn random(&mut self, out: &mut [u8]) -> HostResult<()> {

@@ -1,0 +1,281 @@
+//! A filter of one configuration: its tables, its poll, and the requests that wait for the first tables.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
+use sluice_filter_core::{ApplyError, LongPoll, PollResult, SplitMix64, Timestamp};
+use sluice_filter_worker::{DocumentError, LogLevel, Refusals, RequestAction, Worker};
+use sluice_ngx::{Call, CallRequest, CallResponse, Step, Timer};
+
+use super::stream::{NginxStream, log};
+use super::uncounted::Uncounted;
+use crate::request::{PAUSE_LIMIT, Request};
+use crate::{clock, random};
+
+/// Delay of the first poll: nginx starts no connections before its event loop runs.
+const FIRST_POLL: Duration = Duration::from_millis(1);
+/// Longer than the controller holds a poll, so that only a dead connection times out.
+const POLL_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long requests wait for the first tables, from the first one on: a controller that is down must not hold traffic up.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+pub(super) struct Filter {
+    index: usize,
+    handlers: EventHandlers,
+    configuration: Rc<[u8]>,
+    control: Option<Control>,
+    worker: Worker<Uncounted>,
+    long_poll: LongPoll,
+    refusals: Refusals,
+    call: Option<Call>,
+    poll_timer: Timer,
+    wait: Wait,
+    wait_timer: Timer,
+}
+
+/// Callbacks of nginx's event loop for the timers and calls of the filter at an index.
+#[derive(Clone, Copy)]
+pub(super) struct EventHandlers {
+    pub(super) on_poll_due: fn(usize),
+    pub(super) on_poll_end: fn(usize, Result<CallResponse, &'static str>),
+    pub(super) on_wait_end: fn(usize),
+}
+
+/// Requests that wait for the first tables.
+enum Wait {
+    /// Nobody has had to wait.
+    NotBegun,
+    Begun(Vec<Request>),
+    /// They have waited long enough, or there are tables.
+    Over,
+}
+
+/// Reads a configuration, and says why it cannot be used.
+///
+/// # Errors
+///
+/// It is none, is for another host, or holds tables that cannot be applied.
+pub(crate) fn check(configuration: &[u8]) -> Result<(), String> {
+    configured(configuration).map(|_| ())
+}
+
+fn configured(configuration: &[u8]) -> Result<(Option<Control>, Worker<Uncounted>), String> {
+    let config = PluginConfig::parse(configuration).map_err(|error| error.to_string())?;
+    if config.host != Some(Host::Nginx) {
+        return Err(
+            "plugin configuration: host: expected `nginx` for the filter of this module".to_owned(),
+        );
+    }
+    if config.control.is_none() && config.tables.is_none() {
+        return Err(
+            "plugin configuration: expected `tables`, `control` or both, got neither".to_owned(),
+        );
+    }
+    let seed = random::id().ok_or("the system has no random numbers")?;
+    let (seeds, _) = seed.as_chunks::<8>();
+    let seed = seeds.first().copied().unwrap_or_default();
+    let mut worker = Worker::new(Uncounted, SplitMix64(u64::from_ne_bytes(seed)));
+    // A worker without tables has none to ask for again.
+    let _ = worker.set_zone(config.zone);
+    if let Some(tables) = config.tables {
+        let applied = worker.apply(tables, clock::now());
+        drop(applied.map_err(|error| format!("plugin configuration: {error}"))?);
+    }
+    Ok((config.control, worker))
+}
+
+impl Filter {
+    /// Starts the filter of the configuration at this index.
+    ///
+    /// # Errors
+    ///
+    /// As of [`check`].
+    pub(super) fn start(
+        index: usize,
+        configuration: &Rc<[u8]>,
+        handlers: EventHandlers,
+    ) -> Result<Self, String> {
+        let (control, worker) = configured(configuration)?;
+        let filter = Filter {
+            index,
+            handlers,
+            configuration: Rc::clone(configuration),
+            control,
+            worker,
+            long_poll: LongPoll::default(),
+            refusals: Refusals::default(),
+            call: None,
+            poll_timer: Timer::new(move || (handlers.on_poll_due)(index)),
+            wait: Wait::NotBegun,
+            wait_timer: Timer::new(move || (handlers.on_wait_end)(index)),
+        };
+        filter.poll_timer.start(FIRST_POLL);
+        Ok(filter)
+    }
+
+    /// Begins anew, without tables. Requests that wait start again.
+    ///
+    /// # Errors
+    ///
+    /// As of [`check`]; the filter stays as it was.
+    pub(super) fn restart(&mut self, delay: Duration) -> Result<(), String> {
+        let started = Filter::start(self.index, &self.configuration, self.handlers)?;
+        let former = std::mem::replace(self, started);
+        self.poll_timer.start(delay.max(FIRST_POLL));
+        if let Wait::Begun(requests) = former.wait {
+            for request in requests {
+                // Fails for one that has ended.
+                let _ = request.restart();
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn on_request(&mut self, request: &Request) -> Step {
+        let stream = NginxStream::new(request);
+        #[cfg(feature = "fault-injection")]
+        stream.fail_if_asked();
+        let mut pending = request.data().pending(self.index);
+        match self.worker.on_request_headers(&stream, &mut pending) {
+            // A response of the filter's own is recorded in the request.
+            RequestAction::Continue | RequestAction::Respond => {}
+            RequestAction::Wait if self.keeps(request) => return Step::Pause(PAUSE_LIMIT),
+            RequestAction::Wait => {
+                self.worker.on_resume(&stream, &mut pending);
+            }
+        }
+        Step::Continue
+    }
+
+    pub(super) fn on_response(&mut self, request: &Request) -> Step {
+        let pending = request.data().pending(self.index);
+        self.worker
+            .on_response_headers(&NginxStream::new(request), &pending);
+        Step::Continue
+    }
+
+    /// The request is over, and nginx still knows how it went.
+    pub(super) fn on_log(&mut self, request: &Request) {
+        let pending = std::mem::take(&mut *request.data().pending(self.index));
+        self.worker.complete(&NginxStream::new(request), pending);
+    }
+
+    /// The request is over, and that is all that is known.
+    pub(super) fn on_end(&mut self, request: &Request) {
+        let pending = std::mem::take(&mut *request.data().pending(self.index));
+        self.worker.cancel(pending, clock::now());
+    }
+
+    /// Keeps a request until there are tables; `false` if it need not wait, or no longer.
+    fn keeps(&mut self, request: &Request) -> bool {
+        if self.control.is_none() {
+            return false;
+        }
+        if matches!(self.wait, Wait::NotBegun) {
+            self.wait = Wait::Begun(Vec::new());
+            self.wait_timer.start(MAX_WAIT);
+        }
+        match &mut self.wait {
+            Wait::Begun(requests) => {
+                requests.push(request.clone());
+                true
+            }
+            Wait::NotBegun | Wait::Over => false,
+        }
+    }
+
+    /// Lets requests go that have waited long enough for tables that do not come.
+    pub(super) fn on_wait_end(&mut self) {
+        if let Wait::Begun(_) = &self.wait {
+            let message = "no tables from the controller; without them no pod can be chosen";
+            log(LogLevel::Warn, message);
+            self.resume_waiting();
+        }
+    }
+
+    fn resume_waiting(&mut self) {
+        self.wait_timer.stop();
+        let Wait::Begun(requests) = std::mem::replace(&mut self.wait, Wait::Over) else {
+            return;
+        };
+        for request in requests {
+            let mut pending = request.data().pending(self.index);
+            self.worker
+                .on_resume(&NginxStream::new(&request), &mut pending);
+            // Fails for one that has ended.
+            let _ = request.resume();
+        }
+    }
+
+    /// Sends the next poll.
+    pub(super) fn poll(&mut self) {
+        let Some(Control {
+            upstream,
+            authority,
+        }) = &self.control
+        else {
+            return;
+        };
+        let path = self.long_poll.path(self.worker.tables().version());
+        let request = CallRequest {
+            method: b"GET",
+            target: path.as_bytes(),
+            authority: authority.as_bytes(),
+            headers: &[],
+            body: b"",
+        };
+        let (index, on_poll_end) = (self.index, self.handlers.on_poll_end);
+        let on_end = move |result| on_poll_end(index, result);
+        self.long_poll.sent();
+        match Call::start(upstream.as_bytes(), request, POLL_TIMEOUT, on_end) {
+            Ok(call) => self.call = Some(call),
+            Err(_) => self.finish_poll(PollResult::Failed),
+        }
+    }
+
+    /// Takes the response to a poll.
+    pub(super) fn on_poll_end(&mut self, result: Result<CallResponse, &'static str>) {
+        let result = match result {
+            Ok(response) if response.status == 200 => self.take(&response.body),
+            Ok(response) if response.status == 204 => PollResult::Current,
+            Ok(_) => PollResult::Failed,
+            Err(reason) => {
+                log(LogLevel::Info, &format!("call failed: {reason}"));
+                PollResult::Failed
+            }
+        };
+        self.finish_poll(result);
+    }
+
+    /// The next poll follows, at once or when it is due.
+    fn finish_poll(&mut self, result: PollResult) {
+        let now = clock::now();
+        self.long_poll.ended(result, now);
+        // The event loop sends it: a controller that cannot be reached is no reason to call this from in here again.
+        let wait = self.long_poll.not_before().since(now);
+        if wait.is_zero() && result != PollResult::Failed {
+            self.poll();
+        } else {
+            self.poll_timer.start(wait.max(FIRST_POLL));
+        }
+    }
+
+    fn take(&mut self, document: &[u8]) -> PollResult {
+        let read = PluginConfig::parse_tables(document).map_err(DocumentError::from);
+        let applied = read.and_then(|update| Ok(self.apply(update, clock::now())?));
+        let (result, news) = self.refusals.result(document, applied);
+        if let Some((level, line)) = news {
+            log(level, &line);
+        }
+        result
+    }
+
+    fn apply(&mut self, update: Update, now: Timestamp) -> Result<(), ApplyError> {
+        self.worker
+            .apply(update, now)?
+            .for_each(|change| log(LogLevel::Info, &change));
+        self.resume_waiting();
+        Ok(())
+    }
+}

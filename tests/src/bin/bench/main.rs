@@ -9,6 +9,7 @@
 
 mod admission;
 mod applications;
+mod at_once;
 mod comeback;
 mod compile;
 mod cpu;
@@ -27,10 +28,12 @@ mod pick;
 mod plain;
 mod registry;
 mod results;
+mod route_churn;
 mod row;
 mod scale;
 mod statistics;
 mod table;
+mod tls_hosts;
 mod translate;
 
 use std::io::{self, Write};

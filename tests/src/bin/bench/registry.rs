@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 
 use crate::Effort;
 use crate::admission::Admission;
+use crate::at_once::AtOnce;
 use crate::comeback::Comeback;
 use crate::compile::Compile;
 use crate::cpu::{Baseline, Cpu, DataPlane, Policy};
@@ -19,8 +20,10 @@ use crate::nginx_change::NginxChange;
 use crate::nginx_start::{NginxReloadStall, NginxWorkerStart};
 use crate::peers::{Peers, PeersChange, PeersIdle, Protocol};
 use crate::pick::{Algorithm, Pick};
+use crate::route_churn::RouteChurn;
 use crate::row::{Measured, Row};
 use crate::scale::{Scale, SourceKind};
+use crate::tls_hosts::TlsHosts;
 use crate::translate::Translate;
 
 const ROUND_ROBIN: Policy = Policy {
@@ -68,6 +71,20 @@ fn comeback(data_plane: &'static str) -> Bench {
     Bench::Comeback(Comeback {
         data_plane,
         hosts: 100,
+    })
+}
+
+fn at_once(data_plane: &'static str) -> Bench {
+    Bench::AtOnce(AtOnce {
+        data_plane,
+        ingresses: 1000,
+    })
+}
+
+fn route_churn(data_plane: &'static str) -> Bench {
+    Bench::RouteChurn(RouteChurn {
+        data_plane,
+        routes: 5000,
     })
 }
 
@@ -121,6 +138,11 @@ fn all() -> Vec<Bench> {
         scale(SourceKind::Folder, false),
         scale(SourceKind::Cluster, false),
         scale(SourceKind::Folder, true),
+        at_once("envoy"),
+        at_once("nginx"),
+        route_churn("envoy"),
+        route_churn("nginx"),
+        Bench::TlsHosts(TlsHosts { hosts: 40_000 }),
         Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
         fleet(20, 500),
         fleet(200, 10_000),
@@ -173,6 +195,9 @@ pub(crate) enum Bench {
     Compile(Compile),
     Translate(Translate),
     Scale(Scale),
+    AtOnce(AtOnce),
+    RouteChurn(RouteChurn),
+    TlsHosts(TlsHosts),
     ExternalAuth(ExternalAuth),
     Fleet(FleetBench),
     Comeback(Comeback),
@@ -195,6 +220,9 @@ impl Bench {
             Bench::Compile(bench) => bench.rows(),
             Bench::Translate(bench) => bench.rows(),
             Bench::Scale(bench) => bench.rows(),
+            Bench::AtOnce(bench) => bench.rows(),
+            Bench::RouteChurn(bench) => bench.rows(),
+            Bench::TlsHosts(bench) => bench.rows(),
             Bench::ExternalAuth(bench) => bench.rows().into(),
             Bench::Fleet(bench) => bench.rows().into(),
             Bench::Comeback(bench) => bench.rows().into(),
@@ -217,6 +245,9 @@ impl Bench {
             Bench::Compile(bench) => bench.run(effort),
             Bench::Translate(bench) => bench.run(effort),
             Bench::Scale(bench) => bench.run(effort).await,
+            Bench::AtOnce(bench) => bench.run().await,
+            Bench::RouteChurn(bench) => bench.run(effort).await,
+            Bench::TlsHosts(bench) => bench.run(effort).await,
             Bench::ExternalAuth(bench) => bench.run(effort).await,
             Bench::Fleet(bench) => bench.run(effort).await,
             Bench::Comeback(bench) => bench.run(effort).await,

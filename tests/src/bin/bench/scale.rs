@@ -251,7 +251,7 @@ fn with_host(n: usize) -> Ingress {
 }
 
 /// Waits until the host is served.
-async fn served(addr: SocketAddr, host: &str) -> Result<()> {
+pub(crate) async fn served(addr: SocketAddr, host: &str) -> Result<()> {
     let (start, request) = (Instant::now(), Request::get(host, "/"));
     let mut connection = Connection::open(addr).await?;
     while start.elapsed() < LIMIT {

@@ -113,19 +113,23 @@ impl Scopes {
             typed_per_filter_config: without_lookup(),
             ..self.of_all.clone()
         };
-        let mut bytes = empty(&name.to_string()).encode_to_vec();
-        let mut routes = routes.encode_to_vec();
-        prost::encoding::bytes::encode(VIRTUAL_HOSTS, &encoded_host(host), &mut routes);
-        prost::encoding::bytes::encode(ROUTE_CONFIGURATION, &routes, &mut bytes);
-        bytes
+        let routes = with_field(&routes, VIRTUAL_HOSTS, &encoded_host(host));
+        with_field(&empty(&name.to_string()), ROUTE_CONFIGURATION, &routes)
     }
 
     fn others(&mut self, config: &Config, of_others: RouteConfiguration) -> Vec<u8> {
-        let mut bytes = empty(OTHER_HOSTS).encode_to_vec();
         let routes = self.others.encode(config, of_others);
-        prost::encoding::bytes::encode(ROUTE_CONFIGURATION, &routes, &mut bytes);
-        bytes
+        with_field(&empty(OTHER_HOSTS), ROUTE_CONFIGURATION, &routes)
     }
+}
+
+/// A message and one field more. It is kept for as long as there is a host, so there is no room behind it.
+fn with_field(message: &impl Message, tag: u32, field: &Vec<u8>) -> Vec<u8> {
+    let size = message.encoded_len() + prost::encoding::bytes::encoded_len(tag, field);
+    let mut bytes = Vec::with_capacity(size);
+    message.encode_raw(&mut bytes);
+    prost::encoding::bytes::encode(tag, field, &mut bytes);
+    bytes
 }
 
 /// Routes of a table, with all that routes in scopes have.

@@ -332,16 +332,6 @@ pub(crate) fn bench() -> Result<PathBuf> {
     )
 }
 
-/// The controller, and the compiler of the filter for nginx.
-pub(crate) fn controller_for_nginx(profile: Profile) -> Result<PathBuf> {
-    build_programs(
-        "the controller and the compiler of the filter",
-        profile,
-        &["--bin=sluice", "--bin=sluice-compile"],
-        &["xtask"],
-    )
-}
-
 /// All programs, and all tests with them: built on their own, programs get fewer features of what both stand on, and the
 /// test runner would build that, and them, once more.
 pub(crate) fn programs_and_tests() -> Result<PathBuf> {

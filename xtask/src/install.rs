@@ -63,19 +63,15 @@ pub(crate) fn install(arguments: &[String]) -> Result<()> {
     let mut files = vec![(PathBuf::from("bin/sluice"), PathBuf::new())];
     if plan.nginx {
         files.push(("lib/sluice/nginx".into(), setup::nginx()?));
-        let filter = build::filter()?;
-        let programs = build::controller_for_nginx(plan.profile)?;
-        files[0].1 = programs.join("sluice");
         files.push(("lib/sluice/libngx_sluice.so".into(), build::nginx_module()?));
-        let compiled = build::compiled(&programs, &filter)?;
-        files.push(("lib/sluice/sluice_filter.cwasm".into(), compiled));
     } else {
         files.push(("lib/sluice/envoy".into(), setup::envoy()?));
         let module = build::envoy_module()?;
         files.push(("lib/sluice/libsluice_envoy.so".into(), module));
-        build::filter()?;
-        files[0].1 = build::controller(plan.profile)?;
     }
+    // The controller carries the filter.
+    build::filter()?;
+    files[0].1 = build::controller(plan.profile)?;
     let mut step = Step::start(&format!("install in {}", plan.root.display()));
     files
         .iter()

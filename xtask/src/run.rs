@@ -64,16 +64,23 @@ impl Prepared {
 struct Nginx {
     binary: PathBuf,
     module: PathBuf,
-    filter: PathBuf,
+    /// The filter as wasm, compiled; where it is tested or measured.
+    wasm: Option<PathBuf>,
 }
 
 impl Nginx {
-    fn new(binary: PathBuf, prepared: &Prepared) -> Result<Nginx> {
-        let module = build::nginx_module()?;
+    fn new(binary: PathBuf) -> Result<Nginx> {
         Ok(Nginx {
             binary,
-            module,
-            filter: build::compiled(&prepared.programs, &prepared.filter)?,
+            module: build::nginx_module()?,
+            wasm: None,
+        })
+    }
+
+    fn with_wasm(self, prepared: &Prepared) -> Result<Nginx> {
+        Ok(Nginx {
+            wasm: Some(build::compiled(&prepared.programs, &prepared.filter)?),
+            ..self
         })
     }
 
@@ -81,14 +88,16 @@ impl Nginx {
         command
             .env("NGINX_BINARY", &self.binary)
             .env("SLUICE_NGINX_MODULE", &self.module);
-        command.env("SLUICE_FILTER_CWASM", &self.filter);
+        if let Some(wasm) = &self.wasm {
+            command.env("SLUICE_FILTER_CWASM", wasm);
+        }
     }
 }
 
-/// `cargo xtask demo`: with nginx it needs the compiler for its module, which is most of what tests are built of.
+/// `cargo xtask demo`.
 pub(crate) fn demo(arguments: &[String]) -> Result<()> {
     if is_for_nginx(arguments) {
-        return on_a_data_plane("sluice-demo", arguments);
+        return on_nginx(build::demo, "sluice-demo", arguments);
     }
     let prepared = Prepared::new(build::demo)?;
     become_program(&mut prepared.program("sluice-demo", arguments))
@@ -106,12 +115,21 @@ pub(crate) fn recordings(arguments: &[String]) -> Result<()> {
 
 /// A program that runs Envoy, or nginx with `--data-plane nginx`.
 fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
-    if !is_for_nginx(arguments) {
-        return on_envoy(name, arguments);
+    if is_for_nginx(arguments) {
+        on_nginx(build::programs, name, arguments)
+    } else {
+        on_envoy(name, arguments)
     }
+}
+
+fn on_nginx(
+    programs: impl FnOnce() -> Result<PathBuf>,
+    name: &str,
+    arguments: &[String],
+) -> Result<()> {
     let nginx = setup::nginx()?;
-    let prepared = Prepared::without_envoy(build::all_programs)?;
-    let nginx = Nginx::new(nginx, &prepared)?;
+    let prepared = Prepared::without_envoy(programs)?;
+    let nginx = Nginx::new(nginx)?;
     let mut program = prepared.program(name, arguments);
     nginx.export(&mut program);
     become_program(&mut program)
@@ -138,7 +156,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
         setup::peers()?;
     }
     let prepared = Prepared::new(build::bench)?;
-    let nginx = Nginx::new(nginx, &prepared)?;
+    let nginx = Nginx::new(nginx)?.with_wasm(&prepared)?;
     let mut program = prepared.program("sluice-bench", arguments);
     program.env("SLUICE_ENVOY_MODULE", build::envoy_module()?);
     nginx.export(&mut program);
@@ -188,7 +206,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let faults = build::filter_with_faults()?;
     let envoy_module = build::envoy_module()?;
     let faulty_envoy_module = build::envoy_module_with_faults()?;
-    let nginx = Nginx::new(nginx, &prepared)?;
+    let nginx = Nginx::new(nginx)?.with_wasm(&prepared)?;
     let faulty_nginx_module = build::nginx_module_with_faults()?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
@@ -235,12 +253,12 @@ pub(crate) fn asan(arguments: &[String]) -> Result<()> {
     let binary = setup::nginx()?;
     let prepared = Prepared::new(build::all_programs)?;
     let faults = build::compiled(&prepared.programs, &build::filter_with_faults()?)?;
-    let filter = build::compiled(&prepared.programs, &prepared.filter)?;
     let nginx = Nginx {
         binary: asan::nginx(&binary)?,
         module: asan::module()?,
-        filter,
+        wasm: None,
     };
+    let nginx = nginx.with_wasm(&prepared)?;
     let mut runner = runner();
     prepared.export(&mut runner);
     nginx.export(&mut runner);

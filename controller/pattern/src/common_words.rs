@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::DEEPEST;
-use crate::pieces::class_length;
+use crate::tokens::class_length;
 
 /// Kinds of groups that stay what they are.
 const KINDS: [&str; 6] = ["(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>"];

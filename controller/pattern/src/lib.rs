@@ -17,6 +17,7 @@
 mod automaton;
 mod class_set;
 mod common_words;
+mod cost_cache;
 mod encoded;
 mod first_group;
 mod host_names;
@@ -24,15 +25,14 @@ mod leading_flags;
 mod literal_prefix;
 mod lookahead;
 mod lookaround;
-mod measured;
 mod pcre_cost;
-mod pieces;
 mod possessive;
 mod query;
 mod re2_cost;
 mod separators;
 mod syntax;
 mod target_parts;
+mod tokens;
 mod write;
 
 use regex_syntax::ast::Ast;
@@ -97,7 +97,7 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
         alternatives: matches!(ast, Ast::Alternation(_)),
         cost: 0,
     };
-    let cost = measured::measured(pattern, subject, || {
+    let cost = cost_cache::cost_of(pattern, subject, || {
         measure(pattern, subject, shape.alternatives)
     })?;
     Ok(Shape { cost, ..shape })

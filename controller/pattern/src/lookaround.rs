@@ -13,9 +13,9 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionRange};
 
 use crate::class_set::Set;
-use crate::pieces::{Kind, Pieces};
 use crate::query::with_query;
 use crate::target_parts::of_encoded_path;
+use crate::tokens::{Kind, Tokens};
 use crate::{DEEPEST, Shape, Subject, parse, pcre_cost};
 
 /// Conditions of one pattern.
@@ -72,7 +72,7 @@ pub fn without_lookaround(pattern: &str) -> Option<Conditional> {
 #[must_use]
 pub fn of_text_without_lookaround(pattern: &str) -> Option<Conditional> {
     let pattern = crate::within_limit(pattern)?;
-    let is_anchored = Pieces::parse(pattern)?.text(0) == "^";
+    let is_anchored = Tokens::parse(pattern)?.text(0) == "^";
     let (text, conditions) = split(pattern, |look| is_anchored || look.is_behind)?;
     let shape = crate::check(&text, Subject::Text).ok()?;
     let mut all = conditions.iter().map(|condition| &condition.pattern);
@@ -114,8 +114,8 @@ fn cost(pattern: &str) -> Option<u64> {
 
 /// The first lookaround of a pattern.
 struct Look<'p> {
-    pieces: Pieces<'p>,
-    /// Number of the piece that opens it, and of that which closes it.
+    tokens: Tokens<'p>,
+    /// Number of the token that opens it, and of that which closes it.
     open: usize,
     close: usize,
     is_behind: bool,
@@ -125,7 +125,7 @@ struct Look<'p> {
 impl<'p> Look<'p> {
     /// `Some(None)`: there is none. `None`: it cannot be read.
     fn find(pattern: &'p str) -> Option<Option<Self>> {
-        let pieces = Pieces::parse(pattern)?;
+        let tokens = Tokens::parse(pattern)?;
         let kind = |text: &str| match text {
             "(?=" => Some((false, false)),
             "(?!" => Some((false, true)),
@@ -133,18 +133,18 @@ impl<'p> Look<'p> {
             "(?<!" => Some((true, true)),
             _ => None,
         };
-        let found = (0..pieces.len()).find_map(|open| {
+        let found = (0..tokens.len()).find_map(|open| {
             Some((
                 open,
-                kind(pieces.text(open)).filter(|_| pieces.is(open, Kind::Open))?,
+                kind(tokens.text(open)).filter(|_| tokens.is(open, Kind::Open))?,
             ))
         });
         let Some((open, (is_behind, is_negative))) = found else {
             return Some(None);
         };
-        let close = pieces.partner(open)?;
+        let close = tokens.partner(open)?;
         Some(Some(Look {
-            pieces,
+            tokens,
             open,
             close,
             is_behind,
@@ -154,26 +154,26 @@ impl<'p> Look<'p> {
 
     /// True if no group of it holds anything behind it.
     fn has_empty_groups(&self) -> bool {
-        self.is_negative || self.pieces.captures(self.open + 1..self.close) == 0
+        self.is_negative || self.tokens.captures(self.open + 1..self.close) == 0
     }
 
     /// The pattern without it, and the condition that it is.
     fn split(&self) -> Option<(String, Condition)> {
-        let pieces = &self.pieces;
+        let tokens = &self.tokens;
         let body = self.open + 1..self.close;
-        let groups = pieces.captures(body.clone());
-        if self.has_alternatives_around() || pieces.is_count(self.close + 1) {
+        let groups = tokens.captures(body.clone());
+        if self.has_alternatives_around() || tokens.is_count(self.close + 1) {
             return None;
         }
-        let body = pieces.uncaptured(body, &[]);
-        let head = pieces.uncaptured(0..self.open, &self.around());
+        let body = tokens.uncaptured(body, &[]);
+        let head = tokens.uncaptured(0..self.open, &self.around());
         let counted: Vec<usize> = self
             .around()
             .into_iter()
             .filter(|open| self.is_counted(*open))
             .collect();
         let pattern = match (self.is_behind, counted.as_slice()) {
-            (true, []) if has_fixed_lengths(pieces.range(self.open + 1..self.close))? => {
+            (true, []) if has_fixed_lengths(tokens.range(self.open + 1..self.close))? => {
                 self.behind(&body)?
             }
             (false, []) if ends_in_one_place(&head)? => format!("{head}(?:{body})"),
@@ -182,9 +182,9 @@ impl<'p> Look<'p> {
         };
         // Groups within it are empty, but counted.
         let rest = [
-            pieces.range(0..self.open),
+            tokens.range(0..self.open),
             &"()".repeat(groups),
-            pieces.range(self.close + 1..pieces.len()),
+            tokens.range(self.close + 1..tokens.len()),
         ];
         let condition = Condition {
             pattern,
@@ -195,8 +195,8 @@ impl<'p> Look<'p> {
 
     /// In front of the end of the path: what is before it does not end with a line break, so there is one end only.
     fn behind(&self, body: &str) -> Option<String> {
-        let before = self.pieces.uncaptured(0..self.open, &self.around());
-        let is_last = self.pieces.is_end(self.close + 1);
+        let before = self.tokens.uncaptured(0..self.open, &self.around());
+        let is_last = self.tokens.is_end(self.close + 1);
         let shortest = regex_syntax::parse(body).ok()?.properties().minimum_len()?;
         (is_last && shortest > 0 && ends_without_break(&before)? && takes_no_break(body)?)
             .then(|| format!(r"[\s\S]*(?:{body})$"))
@@ -204,17 +204,17 @@ impl<'p> Look<'p> {
 
     /// `((?!text).)*$`: the text begins nowhere from here on.
     fn again_and_again(&self, group: usize, head: &str, body: &str) -> Option<String> {
-        let pieces = &self.pieces;
-        let (letter, count) = (self.close + 1, pieces.partner(group)? + 1);
-        let is_all = group + 1 == self.open && pieces.partner(group)? == letter + 1;
-        let is_lazy = pieces.text(count + 1) == "?";
+        let tokens = &self.tokens;
+        let (letter, count) = (self.close + 1, tokens.partner(group)? + 1);
+        let is_all = group + 1 == self.open && tokens.partner(group)? == letter + 1;
+        let is_lazy = tokens.text(count + 1) == "?";
         let behind = count + 1 + usize::from(is_lazy);
         let is_known = is_all
             && self.is_negative
-            && pieces.is(letter, Kind::Other)
-            && matches!(pieces.text(count), "*" | "+")
-            && pieces.is_end(behind);
-        let letter = pieces.text(letter);
+            && tokens.is(letter, Kind::Other)
+            && matches!(tokens.text(count), "*" | "+")
+            && tokens.is_end(behind);
+        let letter = tokens.text(letter);
         let shortest = regex_syntax::parse(body).ok()?.properties().minimum_len()?;
         let fits = is_known && shortest > 0 && takes_no_break(body)? && ends_in_one_place(head)?;
         fits.then(|| format!("{head}{letter}*(?:{body})"))
@@ -222,22 +222,22 @@ impl<'p> Look<'p> {
 
     /// Groups that it is in.
     fn around(&self) -> Vec<usize> {
-        self.pieces.around(self.open)
+        self.tokens.around(self.open)
     }
 
     fn is_counted(&self, group: usize) -> bool {
-        let close = self.pieces.partner(group);
-        close.is_some_and(|close| self.pieces.is_count(close + 1))
+        let close = self.tokens.partner(group);
+        close.is_some_and(|close| self.tokens.is_count(close + 1))
     }
 
     /// True also where one of these groups is of a kind of its own.
     fn has_alternatives_around(&self) -> bool {
         let around = self.around();
-        let is_simple = |open: &usize| matches!(self.pieces.text(*open), "(" | "(?:");
+        let is_simple = |open: &usize| matches!(self.tokens.text(*open), "(" | "(?:");
         !around.iter().all(is_simple)
-            || (0..self.pieces.len()).any(|piece| {
-                let group = self.pieces.around(piece).last().copied();
-                self.pieces.is(piece, Kind::Either)
+            || (0..self.tokens.len()).any(|token| {
+                let group = self.tokens.around(token).last().copied();
+                self.tokens.is(token, Kind::Either)
                     && group.is_none_or(|group| around.contains(&group))
             })
     }

@@ -7,8 +7,8 @@ use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionOp};
 
 use crate::class_set::Set;
 use crate::lookaround::letter;
-use crate::pieces::{Kind, Pieces};
 use crate::re2_cost::is_optional;
+use crate::tokens::{Kind, Tokens};
 use crate::{DEEPEST, parse};
 
 /// As a group that the parser knows, of the same length.
@@ -25,23 +25,23 @@ pub fn without_possessives(pattern: &str) -> Cow<'_, str> {
 
 fn rewritten(pattern: &str) -> Option<String> {
     let pattern = crate::within_limit(pattern).filter(|it| may_have_one(it))?;
-    let pieces = Pieces::parse(pattern)?;
-    let atomic = |piece: &usize| pieces.is(*piece, Kind::Open) && pieces.text(*piece) == ATOMIC;
-    let atomic: Vec<usize> = (0..pieces.len()).filter(atomic).collect();
-    let is_in_look = |group: &usize| is_look(&pieces, *group);
+    let tokens = Tokens::parse(pattern)?;
+    let atomic = |token: &usize| tokens.is(*token, Kind::Open) && tokens.text(*token) == ATOMIC;
+    let atomic: Vec<usize> = (0..tokens.len()).filter(atomic).collect();
+    let is_in_look = |group: &usize| is_look(&tokens, *group);
     if atomic
         .iter()
-        .any(|piece| pieces.around(*piece).iter().any(is_in_look))
+        .any(|token| tokens.around(*token).iter().any(is_in_look))
     {
         return None;
     }
     let atomic: Vec<usize> = atomic
         .into_iter()
-        .map(|piece| pieces.range(0..piece).len())
+        .map(|token| tokens.range(0..token).len())
         .collect();
-    let text: String = (0..pieces.len())
-        .map(|piece| match pieces.text(piece) {
-            ATOMIC if pieces.is(piece, Kind::Open) => PLAIN,
+    let text: String = (0..tokens.len())
+        .map(|token| match tokens.text(token) {
+            ATOMIC if tokens.is(token, Kind::Open) => PLAIN,
             text => text,
         })
         .collect();
@@ -66,29 +66,29 @@ fn may_have_one(pattern: &str) -> bool {
         .any(|sign| pattern.contains(sign))
 }
 
-fn is_look(pieces: &Pieces<'_>, piece: usize) -> bool {
-    pieces.is(piece, Kind::Open) && matches!(pieces.text(piece), "(?=" | "(?!" | "(?<=" | "(?<!")
+fn is_look(tokens: &Tokens<'_>, token: usize) -> bool {
+    tokens.is(token, Kind::Open) && matches!(tokens.text(token), "(?=" | "(?!" | "(?<=" | "(?<!")
 }
 
 /// Lookaround, which the parser does not know, as assertions of the same length.
 fn masked(pattern: &str) -> Option<String> {
-    let pieces = Pieces::parse(pattern)?;
-    let (mut text, mut piece) = (String::new(), 0);
-    while piece < pieces.len() {
-        let is_look = is_look(&pieces, piece);
+    let tokens = Tokens::parse(pattern)?;
+    let (mut text, mut token) = (String::new(), 0);
+    while token < tokens.len() {
+        let is_look = is_look(&tokens, token);
         let next = if is_look {
-            pieces.partner(piece)? + 1
+            tokens.partner(token)? + 1
         } else {
-            piece + 1
+            token + 1
         };
-        let written = pieces.range(piece..next);
+        let written = tokens.range(token..next);
         if is_look {
             let inside = written.len().checked_sub(4).filter(|inside| *inside > 0)?;
             text.push_str(&format!("(?:{})", "^".repeat(inside)));
         } else {
             text.push_str(written);
         }
-        piece = next;
+        token = next;
     }
     Some(text)
 }

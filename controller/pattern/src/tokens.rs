@@ -1,19 +1,19 @@
-//! Patterns in pieces that are read as one: what the parser does not know can be in them.
+//! Tokens of a pattern, also of syntax that the parser does not know: lookaround, atomic groups, possessive repetitions.
 
 use std::ops::Range;
 
-/// A pattern in pieces.
-pub(crate) struct Pieces<'p> {
+/// The tokens of a pattern.
+pub(crate) struct Tokens<'p> {
     pattern: &'p str,
-    pieces: Vec<(Range<usize>, Kind)>,
-    /// For each piece the groups that it is in, from the outermost.
+    tokens: Vec<(Range<usize>, Kind)>,
+    /// For each token the groups around it, from the outermost.
     around: Vec<Vec<usize>>,
 }
 
-/// Kind of a piece.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// `(`, and whatever says of which kind the group is.
+    /// `(`, with the text that says which kind of group it is: `(?=`.
     Open,
     /// `)`
     Close,
@@ -23,10 +23,10 @@ pub(crate) enum Kind {
     Other,
 }
 
-impl<'p> Pieces<'p> {
+impl<'p> Tokens<'p> {
     /// `None`: there are flags for the rest of a group, or it is not closed.
     pub(crate) fn parse(pattern: &'p str) -> Option<Self> {
-        let (mut pieces, mut around) = (Vec::new(), Vec::new());
+        let (mut tokens, mut around) = (Vec::new(), Vec::new());
         let mut open: Vec<usize> = Vec::new();
         let mut at = 0;
         while let Some(rest) = pattern.get(at..).filter(|rest| !rest.is_empty()) {
@@ -36,93 +36,93 @@ impl<'p> Pieces<'p> {
             }
             around.push(open.clone());
             if kind == Kind::Open {
-                open.push(pieces.len());
+                open.push(tokens.len());
             }
-            pieces.push((at..at + length, kind));
+            tokens.push((at..at + length, kind));
             at += length;
         }
-        open.is_empty().then_some(Pieces {
+        open.is_empty().then_some(Tokens {
             pattern,
-            pieces,
+            tokens,
             around,
         })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.pieces.len()
+        self.tokens.len()
     }
 
-    /// Empty behind the last one.
-    pub(crate) fn text(&self, piece: usize) -> &'p str {
-        let range = self.pieces.get(piece).map(|(range, _)| range.clone());
+    /// Text of a token; empty behind the last one.
+    pub(crate) fn text(&self, token: usize) -> &'p str {
+        let range = self.tokens.get(token).map(|(range, _)| range.clone());
         range
             .and_then(|range| self.pattern.get(range))
             .unwrap_or_default()
     }
 
-    /// Text of several of them.
-    pub(crate) fn range(&self, pieces: Range<usize>) -> &'p str {
-        let begin = |piece: usize| {
-            let piece = self.pieces.get(piece);
-            piece.map_or(self.pattern.len(), |(range, _)| range.start)
+    /// Text of several tokens.
+    pub(crate) fn range(&self, tokens: Range<usize>) -> &'p str {
+        let begin = |token: usize| {
+            let token = self.tokens.get(token);
+            token.map_or(self.pattern.len(), |(range, _)| range.start)
         };
-        let text = begin(pieces.start)..begin(pieces.end);
+        let text = begin(tokens.start)..begin(tokens.end);
         self.pattern.get(text).unwrap_or_default()
     }
 
-    pub(crate) fn is(&self, piece: usize, kind: Kind) -> bool {
-        self.pieces
-            .get(piece)
+    pub(crate) fn is(&self, token: usize, kind: Kind) -> bool {
+        self.tokens
+            .get(token)
             .is_some_and(|(_, known)| *known == kind)
     }
 
-    /// Groups that it is in, from the outermost.
-    pub(crate) fn around(&self, piece: usize) -> Vec<usize> {
-        self.around.get(piece).cloned().unwrap_or_default()
+    /// Groups around a token, from the outermost.
+    pub(crate) fn around(&self, token: usize) -> Vec<usize> {
+        self.around.get(token).cloned().unwrap_or_default()
     }
 
-    /// The piece that closes a group.
+    /// The token that closes a group.
     pub(crate) fn partner(&self, open: usize) -> Option<usize> {
         let around = self.around.get(open)?;
         (open + 1..self.len())
-            .find(|piece| self.is(*piece, Kind::Close) && self.around.get(*piece) == Some(around))
+            .find(|token| self.is(*token, Kind::Close) && self.around.get(*token) == Some(around))
     }
 
-    /// True if it says how often something is there.
-    pub(crate) fn is_count(&self, piece: usize) -> bool {
-        self.is(piece, Kind::Other) && self.text(piece).starts_with(['*', '+', '?', '{'])
+    /// True of the token that begins a quantifier.
+    pub(crate) fn is_count(&self, token: usize) -> bool {
+        self.is(token, Kind::Other) && self.text(token).starts_with(['*', '+', '?', '{'])
     }
 
-    /// True if there is the end of a subject and nothing else from here on, but for ends of groups.
-    pub(crate) fn is_end(&self, piece: usize) -> bool {
-        let rest = self.range(piece..self.len()).trim_matches(')');
+    /// True if the rest of the pattern is `$`, and ends of groups.
+    pub(crate) fn is_end(&self, token: usize) -> bool {
+        let rest = self.range(token..self.len()).trim_matches(')');
         rest == "$"
     }
 
-    /// Number of groups that capture.
-    pub(crate) fn captures(&self, pieces: Range<usize>) -> usize {
-        pieces
-            .filter(|piece| self.is(*piece, Kind::Open) && self.text(*piece) == "(")
+    /// Number of capturing groups.
+    pub(crate) fn captures(&self, tokens: Range<usize>) -> usize {
+        tokens
+            .filter(|token| self.is(*token, Kind::Open) && self.text(*token) == "(")
             .count()
     }
 
-    /// The text of some, in which no group captures; without some others.
-    pub(crate) fn uncaptured(&self, pieces: Range<usize>, without: &[usize]) -> String {
-        let text = |piece: usize| match self.text(piece) {
-            "(" if self.is(piece, Kind::Open) => "(?:",
+    /// Text of tokens in which no group captures, without some of them.
+    pub(crate) fn uncaptured(&self, tokens: Range<usize>, without: &[usize]) -> String {
+        let text = |token: usize| match self.text(token) {
+            "(" if self.is(token, Kind::Open) => "(?:",
             text => text,
         };
-        pieces
-            .filter(|piece| !without.contains(piece))
+        tokens
+            .filter(|token| !without.contains(token))
             .map(text)
             .collect()
     }
 }
 
-/// Length and kind of the first piece.
+/// Length and kind of the first token.
 fn first(text: &str) -> Option<(usize, Kind)> {
     let letter = text.chars().next()?;
-    let piece = match letter {
+    let token = match letter {
         '(' => (opening(text)?, Kind::Open),
         ')' => (1, Kind::Close),
         '|' => (1, Kind::Either),
@@ -130,7 +130,7 @@ fn first(text: &str) -> Option<(usize, Kind)> {
         '[' => (class_length(text)?, Kind::Other),
         letter => (letter.len_utf8(), Kind::Other),
     };
-    Some(piece)
+    Some(token)
 }
 
 fn opening(text: &str) -> Option<usize> {

@@ -1,5 +1,5 @@
-//! Costs that are known: an Ingress is translated again with each change of it, and its patterns are what they were. A large one
-//! takes milliseconds to measure, and there may be thousands.
+//! Cache of the costs of patterns: an Ingress is translated again with each change of it, and its patterns are what they were. A large
+//! one takes milliseconds to measure, and there may be thousands.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ type Known = HashMap<(Subject, String), Result<u64, String>>;
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 /// The cost of a pattern, measured now or before.
-pub(crate) fn measured(
+pub(crate) fn cost_of(
     pattern: &str,
     subject: Subject,
     measure: impl FnOnce() -> Result<u64, String>,
@@ -47,12 +47,12 @@ mod tests {
     fn a_pattern_is_measured_once_and_no_more_are_remembered_than_there_is_room_for() {
         let pattern = "/measured-once";
         let refused = || Err("too large".to_owned());
-        assert!(measured(pattern, Subject::Path, refused).is_err());
-        let again = measured(pattern, Subject::Path, || panic!("it is known"));
+        assert!(cost_of(pattern, Subject::Path, refused).is_err());
+        let again = cost_of(pattern, Subject::Path, || panic!("it is known"));
         assert_eq!(again, refused());
-        assert_eq!(measured(pattern, Subject::Text, || Ok(1)), Ok(1));
+        assert_eq!(cost_of(pattern, Subject::Text, || Ok(1)), Ok(1));
         for number in 0..2 * MOST {
-            measured(&format!("/many/{number}"), Subject::Path, || Ok(1)).unwrap();
+            cost_of(&format!("/many/{number}"), Subject::Path, || Ok(1)).unwrap();
             assert!(known().len() <= MOST);
         }
     }

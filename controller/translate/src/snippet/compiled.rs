@@ -8,7 +8,7 @@ use sluice_ir::{
 
 use super::access::Satisfy;
 use super::auth_request::AuthRequest;
-use super::header_changes::Difference;
+use super::difference::Difference;
 use super::locations::LocationPath;
 use super::named::NamedLocation;
 use super::proxy_pass::ProxyPass;

@@ -22,6 +22,7 @@ use sluice_ir::{
 
 use super::auth_variables::{AuthVariables, is_cookie};
 use super::block::Block;
+use super::difference::Difference;
 use super::error::SnippetError;
 use super::forwarded;
 use super::reserved_headers::{
@@ -85,38 +86,6 @@ enum Taken {
     All,
     /// Those of pods (`proxy_hide_header`): nginx may set it behind that, too.
     OfPods,
-}
-
-/// Difference from ingress-nginx that is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Difference {
-    /// Of `add_header` without `always`: nginx adds such a header to answers without an error only.
-    AddsToErrors,
-    /// Of `expires` with a time: `Cache-Control` alone says it.
-    WithoutDate,
-    /// Of `$proxy_add_x_forwarded_for`: pods get the client's address alone.
-    WithoutChain,
-    /// Of headers within `if ($request_uri ...)`: Envoy compares the target without double slashes, dot segments and what is needlessly
-    /// encoded.
-    OfNormalised,
-    /// Of `proxy_connect_timeout` in a location of a server: pods are connected to as their path says.
-    ConnectTimeout,
-    /// Of buffers for headers of one server: Envoy has the same for all.
-    HeaderRoom,
-    /// Of timeouts of one server's clients: Envoy has the same for all.
-    Connections,
-    /// Of timeouts of clients in a location: data planes have those of the ConfigMap.
-    ClientTimeouts,
-    /// Of `limit_rate_after`: Envoy limits responses from the first byte.
-    RateAfter,
-    /// Of `grpc_next_upstream_timeout`: Envoy has no such time.
-    RetryTime,
-    /// Of `grpc_next_upstream` and the like in a server: pods are tried again as annotations of each path say.
-    GrpcRetries,
-    /// Of `grpc_buffer_size`: nginx has the same for all.
-    GrpcBuffer,
-    /// Of `rewrite` to a path with a query: requests that have one themselves get 503.
-    WithoutQuery,
 }
 
 impl<'a> HeaderChanges<'a> {

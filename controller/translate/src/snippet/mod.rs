@@ -26,6 +26,7 @@ mod conditions;
 mod connections;
 mod constants;
 mod defaults;
+mod difference;
 mod error;
 mod expires;
 mod flags;
@@ -62,11 +63,12 @@ pub(crate) use compile::{CompileOptions, compile, compile_behind};
 pub(crate) use compiled::{Compiled, Location};
 pub(crate) use constants::Constants;
 pub(crate) use defaults::{are_all as are_defaults, why_without_effect};
+pub(crate) use difference::Difference;
 pub(crate) use error::{SnippetError, SnippetErrors, first_of};
 pub(crate) use forwarded::told_by;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, SnippetContext};
-pub(crate) use header_changes::{Difference, HeaderOptions};
+pub(crate) use header_changes::HeaderOptions;
 pub(crate) use location_snippet::{
     LocationSnippet, SnippetShare, header_size, programs as header_programs,
 };

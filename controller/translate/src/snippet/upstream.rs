@@ -17,8 +17,8 @@ use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value;
 
 use super::bandwidth::Bandwidth;
+use super::difference::Difference;
 use super::harmless_headers::bare;
-use super::header_changes::Difference;
 use crate::limit_status::{connection_status, request_status};
 use crate::support::DataPlane;
 

@@ -46,60 +46,12 @@ pub(super) fn note_differences(
         if *difference == Difference::WithoutDate && data_plane == Some(DataPlane::Nginx) {
             continue;
         }
-        let reason = snippet.applies_to.note(text(*difference));
+        let reason = snippet.applies_to.note(difference.reason());
         let name = snippet.annotation.name;
         let consequence = "served with this difference";
         let report = view.note(ReasonCode::PartiallySupported, name, reason, consequence);
         if *difference == Difference::WithoutQuery {
             report.severity = Severity::Warning;
-        }
-    }
-}
-
-fn text(difference: Difference) -> &'static str {
-    match difference {
-        Difference::AddsToErrors => {
-            "add_header of this header without always adds it to errors, too"
-        }
-        Difference::WithoutDate => {
-            "expires with a time sends Cache-Control alone, which takes precedence over Expires, also over that of pods (RFC 9111, 5.3)"
-        }
-        Difference::WithoutChain => {
-            "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of \
-             others, use compute-full-forwarded-for of the ConfigMap"
-        }
-        Difference::ConnectTimeout => {
-            "proxy_connect_timeout in a location: pods are connected to as the path of the Ingress says (proxy-connect-timeout)"
-        }
-        Difference::HeaderRoom => {
-            "Envoy has the same room for headers on all hosts: 60 KiB, or what large-client-header-buffers of the ConfigMap says (not \
-             with --data-plane nginx)"
-        }
-        Difference::Connections => {
-            "Envoy has the same timeouts and keep-alive for clients of all hosts: those of the ConfigMap (not with --data-plane nginx)"
-        }
-        Difference::ClientTimeouts => {
-            "client_body_timeout, send_timeout and keepalive_timeout of a location: clients of all paths have those of the ConfigMap, or on nginx of the \
-             server-snippet"
-        }
-        Difference::RateAfter => {
-            "limit_rate_after: Envoy limits responses from the first byte (not with --data-plane nginx)"
-        }
-        Difference::RetryTime => {
-            "grpc_next_upstream_timeout: Envoy tries again without a limit of time (not with --data-plane nginx)"
-        }
-        Difference::GrpcRetries => {
-            "grpc_next_upstream and the like of a server: pods are tried again as proxy-next-upstream and \
-             proxy-next-upstream-tries say"
-        }
-        Difference::GrpcBuffer => {
-            "grpc_buffer_size: nginx has 64 KiB for all paths (not with --data-plane envoy)"
-        }
-        Difference::OfNormalised => {
-            "headers within if ($request_uri ...) are those of the normalised target (not with --data-plane nginx)"
-        }
-        Difference::WithoutQuery => {
-            "rewrite to a path with a query: requests with a query of their own answer 503 (not with --data-plane nginx)"
         }
     }
 }

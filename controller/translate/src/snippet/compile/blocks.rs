@@ -3,8 +3,9 @@
 use super::super::block::Block;
 use super::super::checks::check_rewrites;
 use super::super::compiled::Compiled;
+use super::super::difference::Difference;
 use super::super::error::{SnippetError, SnippetErrors};
-use super::super::header_changes::{Difference, HeaderOptions};
+use super::super::header_changes::HeaderOptions;
 use super::super::internal::{self, is_internal};
 use super::super::locations::{LocationPath, MAX_LOCATIONS};
 use super::super::named::{self, NamedLocation};

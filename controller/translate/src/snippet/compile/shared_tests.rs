@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::block::Block;
-use super::super::header_changes::Difference;
+use super::super::difference::Difference;
 use super::tests::{compiled, line_of_error};
 
 #[test]

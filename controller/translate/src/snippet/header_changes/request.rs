@@ -6,8 +6,9 @@ use sluice_syntax::expression;
 use super::super::auth_variables::is_cookie;
 use super::super::forwarded::{self, Told};
 use super::super::harmless_headers;
-use super::{Difference, HeaderChanges};
+use super::HeaderChanges;
 use crate::route_names::{RouteHeader, RouteNames};
+use crate::snippet::difference::Difference;
 
 /// Variable with the name of the user.
 const REMOTE_USER: &str = "$remote_user";

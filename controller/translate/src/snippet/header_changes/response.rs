@@ -4,7 +4,8 @@ use sluice_ir::{AddedHeader, Expires, Expression, ExpressionPart, Header, Header
 use sluice_syntax::expression;
 
 use super::super::expires;
-use super::{Difference, HeaderChanges, Taken};
+use super::{HeaderChanges, Taken};
+use crate::snippet::difference::Difference;
 
 const HSTS: &str = "strict-transport-security";
 /// Headers that `add_header` replaces.

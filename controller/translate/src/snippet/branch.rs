@@ -4,7 +4,7 @@ use sluice_ir::Condition;
 
 use super::captures::Captures;
 use super::conditions::literal;
-use super::flags::{self, Expanded, Flags, VariableValue, has_group};
+use super::set_variables::{self, Expanded, Flags, VariableValue, has_group};
 
 /// Bytes of a variable.
 const MAX_VALUE: usize = 100;
@@ -23,7 +23,7 @@ impl Branch {
         value: &str,
         captures: Option<&Captures>,
     ) -> Option<Branch> {
-        let value = match flags::expanded(&[value], &self.flags, captures)? {
+        let value = match set_variables::expanded(&[value], &self.flags, captures)? {
             Expanded::Unknown => VariableValue::Unknown,
             Expanded::Words(words, None) if !has_group(value) => {
                 let value = literal(&words.concat()).filter(|value| value.len() <= MAX_VALUE)?;

@@ -9,9 +9,9 @@ use super::block::Block;
 use super::compiled::Location;
 use super::defaults;
 use super::error::SnippetError;
-use super::flags;
 use super::locations::LocationPath;
 use super::rewrites::ServerRewrite;
+use super::set_variables;
 use super::tree::Directive;
 
 pub(super) fn line_of_if(all: &[Directive]) -> usize {
@@ -83,7 +83,7 @@ pub(super) fn check_unasked(
         if matches!(directive.name(), "set" | "if" | "return" | "rewrite") {
             continue;
         }
-        let read = flags::read_by(&directive.words(), |name| unasked.contains_key(name));
+        let read = set_variables::read_by(&directive.words(), |name| unasked.contains_key(name));
         if let Some((name, line)) = read.first().and_then(|name| unasked.get_key_value(name)) {
             let reason = format!(
                 "variable ${name} is set, and no if or return of this snippet reads it; remove it"

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::error::SnippetError;
-use super::flags::{self, Expanded, Flags, VariableValue};
+use super::set_variables::{self, Expanded, Flags, VariableValue};
 use super::tree::Directive;
 
 const SERVER_NAME: &str = "server_name";
@@ -98,7 +98,7 @@ impl Constants {
     pub(super) fn check_nested(&self, nested: &[Directive]) -> Result<(), SnippetError> {
         for directive in nested {
             let is_one = |name: &str| self.names.contains_key(name);
-            if !flags::read_by(&directive.words(), is_one).is_empty() {
+            if !set_variables::read_by(&directive.words(), is_one).is_empty() {
                 return Err(directive.unsupported());
             }
             self.check_nested(directive.block.as_deref().unwrap_or_default())?;
@@ -108,7 +108,7 @@ impl Constants {
 }
 
 fn text(text: &str, flags: &Flags) -> String {
-    match flags::expanded(&[text], flags, None) {
+    match set_variables::expanded(&[text], flags, None) {
         Some(Expanded::Words(words, _)) => words.concat(),
         _ => text.to_owned(),
     }

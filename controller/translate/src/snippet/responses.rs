@@ -4,10 +4,11 @@
 //! once: each branch is what a request has shown to be on it, and what the snippet's own variables are then. A `return` ends its
 //! branches, each with a response.
 
-mod answers;
 mod path_changes;
 mod redirects;
 mod refusals;
+mod returns;
+mod variables;
 mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,16 +26,15 @@ use super::compile::CompileOptions;
 use super::conditions::{self, If};
 use super::constants::Constants;
 use super::error::{SnippetError, SnippetErrors};
-use super::flags::Flags;
 use super::header_changes::HeaderOptions;
 use super::header_variants::{ReplacedForAll, Variant, is_headers};
 use super::host_groups::HostGroups;
 use super::locations::LocationPath;
 use super::media_type::MediaTypes;
 use super::rewrites::{self, PathChange, ServerRewrite};
+use super::set_variables::Flags;
 use super::shared_variables::SharedVariables;
 use super::tree::Directive;
-use super::variables;
 use crate::support::DataPlane;
 
 /// Ways through one snippet.
@@ -53,6 +53,8 @@ pub(super) const ONLY_OF_INGRESSES: &str =
     "rewrite is supported only in snippets of an Ingress; use return in if ($uri ~ PATTERN)";
 /// nginx closes the connection.
 pub(super) const NO_RESPONSE: u16 = 444;
+/// Status where a group or a variable is not known.
+const CLOSED: u16 = 503;
 
 /// Responses of a snippet, in the making.
 pub(super) struct Responses<'a> {
@@ -230,7 +232,7 @@ impl<'a> Responses<'a> {
         match (directive.words().as_slice(), &directive.block) {
             (["set", variable, value], None) => {
                 let name = variable_name(variable).ok_or_else(unsupported)?;
-                if variables::has_a_meaning(&name) {
+                if super::variables::has_a_meaning(&name) {
                     return self.refuse_name(name, directive, branches);
                 }
                 self.flags.entry(name.clone()).or_insert(directive.line);
@@ -382,8 +384,8 @@ impl<'a> Responses<'a> {
 }
 
 #[cfg(test)]
-mod flag_tests;
-#[cfg(test)]
 mod redirect_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod variable_tests;

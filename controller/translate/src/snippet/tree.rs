@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sluice_syntax::excerpt;
 
 use super::error::SnippetError;
-use super::statements::{Piece, Pieces, SyntaxError};
+use super::statements::{Piece, Pieces, Statement, SyntaxError};
 
 /// Blocks within blocks.
 const MAX_DEPTH: usize = 4;
@@ -130,6 +130,16 @@ pub(super) fn directives(text: &str) -> Result<Vec<Directive>, SnippetError> {
     } else {
         Err(SnippetError::syntax(line))
     }
+}
+
+/// All directives, as far as they can be read.
+pub(super) fn readable_directives(text: &str) -> Vec<Vec<String>> {
+    let pieces = Pieces::new(text).map_while(Result::ok);
+    let directives = pieces.filter_map(|piece| match piece {
+        Piece::Statement(Statement { words, .. }) => Some(words),
+        Piece::End => None,
+    });
+    directives.collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::snippet::block_headers;
 use crate::snippet::branch::Branch;
 use crate::snippet::conditions;
 use crate::snippet::error::{SnippetError, SnippetErrors};
-use crate::snippet::flags::{VariableValue, has_group};
+use crate::snippet::set_variables::{VariableValue, has_group};
 use crate::snippet::tree::Directive;
 
 impl Responses<'_> {

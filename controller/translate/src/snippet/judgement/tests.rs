@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::annotations::alternatives;
+use crate::snippet::harmless::harmless_directives;
 
 /// Those of the list.
 fn listed() -> BTreeSet<&'static str> {

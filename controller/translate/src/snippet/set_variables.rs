@@ -1,10 +1,11 @@
 //! Variables of a snippet's own: what is in them on a branch, and texts that have them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_syntax::variables::variable_name;
 
 use super::captures::Captures;
+use super::tree::readable_directives;
 
 /// Value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,13 @@ pub(super) fn read_by(words: &[&str], is_flag: impl Fn(&str) -> bool) -> Vec<Str
     let pieces = words.iter().flat_map(|word| word.split('$').skip(1));
     let names = pieces.filter_map(|piece| Some(variable_name(piece)?.0.to_ascii_lowercase()));
     names.filter(|name| is_flag(name)).collect()
+}
+
+/// Names of all variables in a text, in lower case.
+pub(crate) fn variables_in(text: &str) -> BTreeSet<String> {
+    let all = readable_directives(text);
+    let words: Vec<&str> = all.iter().flatten().map(String::as_str).collect();
+    read_by(&words, |_| true).into_iter().collect()
 }
 
 /// A text in the making.

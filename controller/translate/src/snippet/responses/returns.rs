@@ -3,19 +3,16 @@
 use sluice_ir::{Condition, Expression, ResponseContent};
 use sluice_syntax::expression;
 
-use super::{MAX_RESPONSES, NO_RESPONSE, Responses};
+use super::{CLOSED, MAX_RESPONSES, NO_RESPONSE, Responses};
 use crate::snippet::branch::{Branch, on_ways};
 use crate::snippet::captures::Captures;
-use crate::snippet::conditions::FlagTest;
-use crate::snippet::error::{SnippetError, SnippetErrors};
-use crate::snippet::flags::{self, Expanded, VariableValue};
+use crate::snippet::error::SnippetErrors;
 use crate::snippet::host_groups::HostGroups;
+use crate::snippet::set_variables::{self, Expanded};
 use crate::snippet::tree::Directive;
 
 /// Bytes of a text to send. nginx reads words of 4096, and Envoy sends as many.
 const MAX_BODY: usize = 3500;
-/// Status of what is not known.
-const CLOSED: u16 = 503;
 
 impl Responses<'_> {
     /// Status and content of `return`. `captures`: of the groups that it has.
@@ -66,95 +63,6 @@ impl Responses<'_> {
         }
     }
 
-    /// `set`: with groups of the host, the branches of each.
-    pub(super) fn set(
-        &self,
-        name: &str,
-        value: &str,
-        branches: Vec<Branch>,
-    ) -> Option<Vec<Branch>> {
-        let Some(of_hosts) = self.groups_of_hosts(&[value]) else {
-            let captures = self.captures.as_ref();
-            let set = |branch: Branch| branch.set(name, value, captures);
-            return branches.into_iter().map(set).collect();
-        };
-        let groups = self.host_groups.as_ref()?;
-        let of_all = [groups.condition().clone()];
-        let branches: Vec<_> = branches.iter().map(|it| it.without(&of_all)).collect();
-        let mut all = Vec::new();
-        for (host, words) in of_hosts {
-            for branch in on_ways(&branches, &[vec![host]]) {
-                all.push(branch.set(name, &words.concat(), None)?);
-            }
-        }
-        // Another Ingress may give the host more names.
-        for mut branch in on_ways(&branches, &[groups.others()]) {
-            branch.flags.insert(name.to_owned(), VariableValue::Unknown);
-            all.push(branch);
-        }
-        Some(all)
-    }
-
-    /// The branches with a value of a variable on each: one without is empty to nginx, where its operator or another snippet has not
-    /// set it.
-    pub(super) fn with_value(
-        &mut self,
-        name: &str,
-        mut branches: Vec<Branch>,
-    ) -> Result<Vec<Branch>, SnippetError> {
-        let Some(line) = self.flags.get(name) else {
-            return Ok(branches);
-        };
-        for branch in &mut branches {
-            if branch.flags.contains_key(name) {
-                continue;
-            }
-            if !self.reads_unset {
-                let reason = format!(
-                    "variable ${name} is not always set here; begin with `set ${name} \"\";`"
-                );
-                return Err(SnippetError::new(*line, reason));
-            }
-            self.unset.insert(name.to_owned());
-            let empty = VariableValue::Text(String::new());
-            branch.flags.insert(name.to_owned(), empty);
-        }
-        Ok(branches)
-    }
-
-    /// The same of all variables in words.
-    pub(super) fn with_values(
-        &mut self,
-        words: &[&str],
-        branches: Vec<Branch>,
-    ) -> Result<Vec<Branch>, SnippetError> {
-        let read = flags::read_by(words, |name| self.flags.contains_key(name));
-        let mut names = read.iter();
-        names.try_fold(branches, |branches, name| self.with_value(name, branches))
-    }
-
-    /// The branches on which a variable passes a test, and the others. Nobody goes on where it is not known.
-    pub(super) fn partition(
-        &mut self,
-        name: &str,
-        test: &FlagTest,
-        directive: &Directive,
-        branches: Vec<Branch>,
-    ) -> Result<(Vec<Branch>, Vec<Branch>), SnippetErrors> {
-        let (mut within, mut beside) = (Vec::new(), Vec::new());
-        for branch in branches {
-            match branch.flags.get(name) {
-                Some(VariableValue::Text(value)) if test.holds(value) => within.push(branch),
-                Some(VariableValue::Text(_)) | None => beside.push(branch),
-                Some(VariableValue::Groups(..)) => return Err(directive.unsupported().into()),
-                Some(VariableValue::Unknown) => {
-                    self.respond(directive, &[branch], CLOSED, &ResponseContent::Page)?;
-                }
-            }
-        }
-        Ok((within, beside))
-    }
-
     /// `return` on branches.
     pub(super) fn return_to(
         &mut self,
@@ -162,7 +70,7 @@ impl Responses<'_> {
         directive: &Directive,
         mut branches: Vec<Branch>,
     ) -> Result<(), SnippetErrors> {
-        let read = flags::read_by(words, |name| self.flags.contains_key(name));
+        let read = set_variables::read_by(words, |name| self.flags.contains_key(name));
         // What is wrong is said also where nobody gets to it.
         if branches.is_empty() && read.is_empty() && self.groups_of_hosts(words).is_none() {
             let answer = self.answer(words, self.captures.as_ref());
@@ -175,7 +83,7 @@ impl Responses<'_> {
         let is_variable = words.first().is_some_and(|it| it.starts_with('$'));
         for branch in branches {
             let captures = self.captures.clone();
-            let expanded = flags::expanded(words, &branch.flags, captures.as_ref());
+            let expanded = set_variables::expanded(words, &branch.flags, captures.as_ref());
             let (words, captures) = match expanded.ok_or_else(|| directive.unsupported())? {
                 Expanded::Unknown => {
                     self.respond(directive, &[branch], CLOSED, &ResponseContent::Page)?;
@@ -202,8 +110,8 @@ impl Responses<'_> {
         Ok(())
     }
 
-    /// The words of `return` with groups of the host, for each.
-    fn groups_of_hosts(&self, words: &[&str]) -> Option<Vec<(Condition, Vec<String>)>> {
+    /// The words with groups of the host, for each.
+    pub(super) fn groups_of_hosts(&self, words: &[&str]) -> Option<Vec<(Condition, Vec<String>)>> {
         self.host_groups.as_ref()?.written(words)
     }
 

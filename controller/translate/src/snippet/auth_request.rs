@@ -3,11 +3,11 @@
 use sluice_ir::{Expression, ExternalAuth, Header, HeaderName};
 use sluice_syntax::expression;
 
-use super::constants::Constants;
-use super::defaults;
-use super::error::SnippetErrors;
-use super::header_changes::HeaderChanges;
-use super::tree::directives;
+use crate::snippet::error::SnippetErrors;
+use crate::snippet::headers::changes::HeaderChanges;
+use crate::snippet::judgement::defaults;
+use crate::snippet::rewrite::constants::Constants;
+use crate::snippet::syntax::tree::directives;
 
 /// Headers of requests to an authentication service; an empty value removes one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,49 +1,50 @@
 //! A snippet as policies of the model: all of it, or nothing.
 //!
 //! ```text
-//!   more_set_headers, proxy_set_header ...   header_changes.rs   filters of the routes
-//!   set, if, return, rewrite                 responses.rs        direct responses
-//!   allow, deny                              access.rs           lists of networks
-//!   location of a server                     locations.rs        routes that the data plane answers itself ...
-//!   proxy_pass in it                         proxy_pass.rs       ... or that lead to pods of a path
-//!   location in a location                   nested.rs           direct responses
-//!   location @name                           named.rs            the response to clients without a certificate
-//!   limit_rate, proxy_ssl_name               upstream.rs         policies that have annotations
-//!   auth-snippet                             auth_request.rs     headers for an authentication service
-//!   what is so without it                    defaults.rs         nothing
+//!   more_set_headers, proxy_set_header ...   headers/                  filters of the routes
+//!   set, if, return, rewrite                 rewrite/                  direct responses
+//!   allow, deny                              policies/access.rs        lists of networks
+//!   location of a server                     locations/path.rs         routes that the data plane answers itself ...
+//!   proxy_pass in it                         policies/proxy_pass.rs    ... or that lead to pods of a path
+//!   location in a location                   locations/nested.rs       direct responses
+//!   location @name                           locations/named.rs        the response to clients without a certificate
+//!   limit_rate, proxy_ssl_name               policies/upstream.rs      policies that have annotations
+//!   auth-snippet                             auth_request.rs           headers for an authentication service
+//!   what is so without it                    judgement/defaults.rs     nothing
 //! ```
 
 mod blocks;
+mod checks;
 mod of_block;
 
 use std::collections::BTreeSet;
 
 use sluice_ir::{ConnectionSettings, HeaderBuffers, Hostname};
 
-use super::access::{Access, Satisfy};
-use super::auth_request::AuthRequest;
-use super::auth_variables::AuthVariables;
-use super::block::Block;
-use super::checks::{check_proxied, check_rewrites, check_unasked, has_no_effect, line_of_if};
-use super::comparable::Comparable;
-use super::compiled::{Compiled, Location};
-use super::connections;
-use super::constants::Constants;
-use super::difference::Difference;
-use super::error::{SnippetError, SnippetErrors};
-use super::header_changes::{HeaderChanges, HeaderOptions};
-use super::header_variants;
-use super::locations::LocationPath;
-use super::media_type::MediaTypes;
-use super::named::NamedLocation;
-use super::nested;
-use super::proxy_pass::{ProxyDirectives, ProxyPass};
-use super::responses::{ONLY_OF_INGRESSES, Responses};
-use super::rewrites::is_url;
-use super::tree::{Directive, directives};
-use super::tuning;
-use super::upstream::UpstreamDirectives;
+use crate::snippet::auth_request::AuthRequest;
+use crate::snippet::block::Block;
+use crate::snippet::compiled::{Compiled, Location};
+use crate::snippet::difference::Difference;
+use crate::snippet::error::{SnippetError, SnippetErrors};
+use crate::snippet::headers::auth_variables::AuthVariables;
+use crate::snippet::headers::changes::{HeaderChanges, HeaderOptions};
+use crate::snippet::headers::variants;
+use crate::snippet::locations::LocationPath;
+use crate::snippet::locations::named::NamedLocation;
+use crate::snippet::locations::nested;
+use crate::snippet::policies::access::{Access, Satisfy};
+use crate::snippet::policies::connections;
+use crate::snippet::policies::proxy_pass::{ProxyDirectives, ProxyPass};
+use crate::snippet::policies::tuning;
+use crate::snippet::policies::upstream::UpstreamDirectives;
+use crate::snippet::rewrite::comparable::Comparable;
+use crate::snippet::rewrite::constants::Constants;
+use crate::snippet::rewrite::media_type::MediaTypes;
+use crate::snippet::rewrite::responses::{ONLY_OF_INGRESSES, Responses};
+use crate::snippet::rewrite::rewrites::is_url;
+use crate::snippet::syntax::tree::{Directive, directives};
 use crate::support::DataPlane;
+use checks::{check_proxied, check_rewrites, check_unasked, has_no_effect, line_of_if};
 use of_block::{options_of, refuses_rewrite};
 
 /// Settings that decide what of a snippet can be served.
@@ -348,7 +349,7 @@ impl<'a> Parts<'a> {
         let (variables, unasked) = self.responses.variables();
         check_unasked(&unasked, all)?;
         let answers = self.responses.finish(&filters)?;
-        header_variants::check(&answers.header_variants, &filters, self.block)
+        variants::check(&answers.header_variants, &filters, self.block)
             .map_err(|reason| SnippetError::new(line_of_if(all), reason))?;
         differences.extend(answers.differs.then_some(Difference::AddsToErrors));
         let of_normalised = answers.of_normalised.then_some(Difference::OfNormalised);

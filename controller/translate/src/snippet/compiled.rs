@@ -6,16 +6,16 @@ use sluice_ir::{
     ConnectionSettings, DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess, UpstreamHeader,
 };
 
-use super::access::Satisfy;
-use super::auth_request::AuthRequest;
-use super::difference::Difference;
-use super::locations::LocationPath;
-use super::named::NamedLocation;
-use super::proxy_pass::ProxyPass;
-use super::rewrites::{PathChange, ServerRewrite};
-use super::shared_variables::SharedVariables;
-use super::upstream::Upstream;
 use crate::route_names::RouteHeader;
+use crate::snippet::auth_request::AuthRequest;
+use crate::snippet::difference::Difference;
+use crate::snippet::locations::LocationPath;
+use crate::snippet::locations::named::NamedLocation;
+use crate::snippet::policies::access::Satisfy;
+use crate::snippet::policies::proxy_pass::ProxyPass;
+use crate::snippet::policies::upstream::Upstream;
+use crate::snippet::rewrite::rewrites::{PathChange, ServerRewrite};
+use crate::snippet::rewrite::shared_variables::SharedVariables;
 
 /// A location of a server. Requests that no `return` answers get 404: there are no files to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]

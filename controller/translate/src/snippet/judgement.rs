@@ -1,14 +1,17 @@
 //! Judgement of a snippet that is not served: whether its paths are closed, and what to use in its place.
 
+pub(super) mod defaults;
+pub(super) mod harmless;
+pub(super) mod harmless_headers;
+pub(super) mod mod_security;
+
 use sluice_syntax::excerpt;
 
-use super::defaults;
-use super::error::first_of;
-use super::harmless::{self, Content, Effective, SnippetContext};
-use super::mod_security;
-use super::statements::{Piece, Pieces, Statement, SyntaxError};
-use super::tree::readable_directives;
+use crate::snippet::error::first_of;
+use crate::snippet::syntax::statements::{Piece, Pieces, Statement, SyntaxError};
+use crate::snippet::syntax::tree::readable_directives;
 use crate::support::{DataPlane, WAF_RULES};
+use harmless::{Content, Effective, SnippetContext};
 
 /// Language of a snippet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use sluice_ir::{DirectResponse, Filter, HeaderModification, HeaderVariant, HttpRoute};
 
-use super::access;
-use super::compiled::Compiled;
+use crate::snippet::compiled::Compiled;
+use crate::snippet::policies::access;
 
 /// A snippet that can be served.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use sluice_ir::{
     HeaderName, HttpRoute, IpAccess,
 };
 
-use super::access;
-use super::compiled::{Compiled, Location};
-use super::locations::LocationPath;
-use super::rewrites::ServerRewrite;
+use crate::snippet::compiled::{Compiled, Location};
+use crate::snippet::locations::LocationPath;
+use crate::snippet::policies::access;
+use crate::snippet::rewrite::rewrites::ServerRewrite;
 
 /// Policies of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

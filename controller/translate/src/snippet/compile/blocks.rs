@@ -1,17 +1,17 @@
 //! Locations of a server, and what is in them.
 
-use super::super::block::Block;
-use super::super::checks::check_rewrites;
-use super::super::compiled::Compiled;
-use super::super::difference::Difference;
-use super::super::error::{SnippetError, SnippetErrors};
-use super::super::header_changes::HeaderOptions;
-use super::super::internal::{self, is_internal};
-use super::super::locations::{LocationPath, MAX_LOCATIONS};
-use super::super::named::{self, NamedLocation};
-use super::super::proxy_pass::ProxyPass;
-use super::super::tree::Directive;
+use super::checks::check_rewrites;
 use super::{CompileOptions, Parts, compile_directives};
+use crate::snippet::block::Block;
+use crate::snippet::compiled::Compiled;
+use crate::snippet::difference::Difference;
+use crate::snippet::error::{SnippetError, SnippetErrors};
+use crate::snippet::headers::changes::HeaderOptions;
+use crate::snippet::locations::internal::{self, is_internal};
+use crate::snippet::locations::named::{self, NamedLocation};
+use crate::snippet::locations::{LocationPath, MAX_LOCATIONS};
+use crate::snippet::policies::proxy_pass::ProxyPass;
+use crate::snippet::syntax::tree::Directive;
 use crate::support::DataPlane;
 
 impl Parts<'_> {

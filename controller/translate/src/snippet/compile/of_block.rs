@@ -1,12 +1,12 @@
 //! Directives that one kind of block alone has a setting for.
 
-use super::super::block::Block;
-use super::super::checks::has_no_effect;
-use super::super::connections;
-use super::super::proxy_pass::ProxyDirectives;
-use super::super::rewrites::is_url;
-use super::super::upstream::{self, UpstreamOptions};
+use super::checks::has_no_effect;
 use super::{CompileOptions, Parts};
+use crate::snippet::block::Block;
+use crate::snippet::policies::connections;
+use crate::snippet::policies::proxy_pass::ProxyDirectives;
+use crate::snippet::policies::upstream::{self, UpstreamOptions};
+use crate::snippet::rewrite::rewrites::is_url;
 
 impl Parts<'_> {
     /// True of a directive that a block of this kind alone has a setting for.

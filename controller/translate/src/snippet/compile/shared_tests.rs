@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::block::Block;
-use super::super::difference::Difference;
 use super::tests::{compiled, line_of_error};
+use crate::snippet::block::Block;
+use crate::snippet::difference::Difference;
 
 #[test]
 fn others_see_the_variables_of_a_snippet() {

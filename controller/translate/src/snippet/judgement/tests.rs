@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
+use super::harmless::harmless_directives;
 use super::*;
 use crate::annotations::alternatives;
-use crate::snippet::harmless::harmless_directives;
 
 /// Those of the list.
 fn listed() -> BTreeSet<&'static str> {

@@ -1,0 +1,212 @@
+//! Settings of connections of a server's clients.
+//!
+//! ```text
+//!   client_header_buffer_size 64k                        the first buffer for headers
+//!   large_client_header_buffers 4 128k                   further ones, each for a line
+//!   client_header_timeout, client_body_timeout 10s       time for a request
+//!   send_timeout 10s                                     time for a response
+//!   keepalive_timeout, keepalive_time, _requests         life of a connection
+//! ```
+
+use sluice_ir::{ConnectionSettings, HeaderBuffers};
+use sluice_syntax::value;
+
+/// Bytes of one client's headers that a tenant may make nginx keep.
+const MOST: u64 = 1 << 20;
+const LEAST: u64 = 1 << 10;
+
+/// Milliseconds that a tenant may make nginx wait for clients.
+const LONGEST_WAIT: u32 = 600_000;
+/// The same of a connection that is used.
+const LONGEST_LIFE: u32 = 24 * 3_600_000;
+/// Requests of one connection.
+const MOST_REQUESTS: u32 = 1_000_000;
+
+/// Bytes of all headers that Envoy takes where the ConfigMap says nothing.
+const OF_ENVOY: u64 = 60 << 10;
+
+/// Their names.
+pub(in crate::snippet) const DIRECTIVES: [&str; 8] = [
+    "client_header_buffer_size",
+    "large_client_header_buffers",
+    "client_header_timeout",
+    "client_body_timeout",
+    "send_timeout",
+    "keepalive_timeout",
+    "keepalive_time",
+    "keepalive_requests",
+];
+
+/// Those that nginx takes in a location, too, and ingress-nginx sets for all hosts.
+pub(in crate::snippet) const OF_LOCATIONS: [&str; 3] =
+    ["client_body_timeout", "send_timeout", "keepalive_timeout"];
+
+/// Takes one directive. `None`: it is none of these, or too large. nginx takes none twice.
+pub(in crate::snippet) fn add(settings: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
+    let [name, value] = *words else {
+        return add_room(settings, words);
+    };
+    let (setting, longest) = match name {
+        "client_header_timeout" => (&mut settings.header_timeout, LONGEST_WAIT),
+        "client_body_timeout" => (&mut settings.body_timeout, LONGEST_WAIT),
+        "send_timeout" => (&mut settings.send_timeout, LONGEST_WAIT),
+        "keepalive_timeout" => (&mut settings.keep_alive_timeout, LONGEST_WAIT),
+        "keepalive_time" => (&mut settings.keep_alive_time, LONGEST_LIFE),
+        "keepalive_requests" => {
+            let requests = value
+                .parse()
+                .ok()
+                .filter(|it| (1..=MOST_REQUESTS).contains(it));
+            let is_plain = value.bytes().all(|byte| byte.is_ascii_digit());
+            let before = settings
+                .keep_alive_requests
+                .replace(requests.filter(|_| is_plain)?);
+            return before.is_none().then_some(());
+        }
+        _ => return add_room(settings, words),
+    };
+    let time = value::span(value).ok().filter(|time| *time <= longest)?;
+    setting.replace(time).is_none().then_some(())
+}
+
+/// Takes one about headers.
+fn add_room(room: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
+    let within = |size: &u64| (LEAST..=MOST).contains(size);
+    let is_first = match *words {
+        ["client_header_buffer_size", size] => {
+            let size = value::size(size).ok().filter(within)?;
+            let size = u32::try_from(size).ok()?;
+            room.header_buffer.replace(size).is_none()
+        }
+        ["large_client_header_buffers", number, size] => {
+            let number: u32 = number.parse().ok().filter(|number| *number > 0)?;
+            let size = value::size(size).ok().filter(within)?;
+            let all = size.checked_mul(number.into());
+            all.filter(within)?;
+            let buffers = HeaderBuffers { number, size };
+            room.large_header_buffers.replace(buffers).is_none()
+        }
+        _ => return None,
+    };
+    is_first.then_some(())
+}
+
+/// True if there are other settings than room for headers, which Envoy has for all hosts.
+pub(in crate::snippet) fn has_others(settings: ConnectionSettings) -> bool {
+    let room = ConnectionSettings {
+        header_buffer: settings.header_buffer,
+        large_header_buffers: settings.large_header_buffers,
+        ..ConnectionSettings::default()
+    };
+    settings != room
+}
+
+/// True if it takes more than Envoy does for all hosts.
+pub(in crate::snippet) fn is_beyond_envoy(
+    room: ConnectionSettings,
+    of_all: Option<HeaderBuffers>,
+) -> bool {
+    let bytes = |buffers: HeaderBuffers| buffers.size.saturating_mul(buffers.number.into());
+    let most = of_all.map_or(OF_ENVOY, bytes);
+    let first = room.header_buffer.map_or(0, u64::from);
+    let large = room.large_header_buffers;
+    first > most || large.is_some_and(|large| bytes(large) > most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<ConnectionSettings> {
+        let mut room = ConnectionSettings::default();
+        for directive in text.split(';') {
+            let words: Vec<&str> = directive.split(' ').collect();
+            add(&mut room, &words)?;
+        }
+        Some(room)
+    }
+
+    #[test]
+    fn buffers_are_bounded() {
+        let room =
+            read("client_header_buffer_size 64k;large_client_header_buffers 4 128k").unwrap();
+        let large = HeaderBuffers {
+            number: 4,
+            size: 128 << 10,
+        };
+        assert_eq!(
+            room,
+            ConnectionSettings {
+                header_buffer: Some(64 << 10),
+                large_header_buffers: Some(large),
+                ..ConnectionSettings::default()
+            }
+        );
+        for bad in [
+            "client_header_buffer_size 2m",
+            "client_header_buffer_size 100",
+            "client_header_buffer_size x",
+            "large_client_header_buffers 0 8k",
+            "large_client_header_buffers -1 8k",
+            "large_client_header_buffers 4",
+            "large_client_header_buffers 9 128k",
+            "large_client_header_buffers 4000000000 99999999g",
+            "client_header_buffer_size 1k;client_header_buffer_size 1k",
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn clients_are_waited_for_within_limits() {
+        let all = "client_header_timeout 10s;client_body_timeout 10;send_timeout 500ms;keepalive_timeout 0;\
+                   keepalive_time 1d;keepalive_requests 100000";
+        let settings = read(all).unwrap();
+        assert_eq!(
+            settings,
+            ConnectionSettings {
+                header_timeout: Some(10_000),
+                body_timeout: Some(10_000),
+                send_timeout: Some(500),
+                keep_alive_timeout: Some(0),
+                keep_alive_time: Some(86_400_000),
+                keep_alive_requests: Some(100_000),
+                ..ConnectionSettings::default()
+            }
+        );
+        assert!(has_others(settings));
+        assert!(!has_others(read("client_header_buffer_size 1k").unwrap()));
+        for bad in [
+            "client_body_timeout 601s",
+            "client_header_timeout 1h",
+            "send_timeout -1",
+            "keepalive_timeout 75s 60s",
+            "keepalive_timeout $a",
+            "keepalive_time 2d",
+            "keepalive_requests 0",
+            "keepalive_requests +5",
+            "keepalive_requests 1000001",
+            "keepalive_timeout 5;keepalive_timeout 5",
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn envoy_takes_as_much_as_the_configmap_says() {
+        let room = |text| read(text).unwrap();
+        let small = room("client_header_buffer_size 16k;large_client_header_buffers 4 8k");
+        let large = room("large_client_header_buffers 4 64k");
+        assert!(!is_beyond_envoy(small, None) && is_beyond_envoy(large, None));
+        let of_all = Some(HeaderBuffers {
+            number: 4,
+            size: 64 << 10,
+        });
+        assert!(!is_beyond_envoy(large, of_all));
+        let less = Some(HeaderBuffers {
+            number: 2,
+            size: 8 << 10,
+        });
+        assert!(is_beyond_envoy(small, less));
+    }
+}

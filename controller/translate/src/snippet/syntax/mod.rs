@@ -1,0 +1,5 @@
+//! nginx's own language: words, directives and variables.
+
+pub(super) mod statements;
+pub(super) mod tree;
+pub(super) mod variables;

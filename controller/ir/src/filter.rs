@@ -14,6 +14,34 @@ pub enum Filter {
     ResponseHeaders(HeaderModification),
 }
 
+impl Filter {
+    /// Modification of the request; `None`: it is of responses.
+    #[must_use]
+    pub fn request_headers(&self) -> Option<&HeaderModification> {
+        match self {
+            Filter::RequestHeaders(headers) => Some(headers),
+            Filter::ResponseHeaders(_) => None,
+        }
+    }
+
+    /// Modification of the response; `None`: it is of requests.
+    #[must_use]
+    pub fn response_headers(&self) -> Option<&HeaderModification> {
+        match self {
+            Filter::ResponseHeaders(headers) => Some(headers),
+            Filter::RequestHeaders(_) => None,
+        }
+    }
+
+    /// As [`Filter::response_headers`], to be changed.
+    pub fn response_headers_mut(&mut self) -> Option<&mut HeaderModification> {
+        match self {
+            Filter::ResponseHeaders(headers) => Some(headers),
+            Filter::RequestHeaders(_) => None,
+        }
+    }
+}
+
 /// Modification of headers, in this order: hide, set, remove, add. nginx adds headers (`add_header`) behind all that replaces or removes
 /// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -183,29 +211,20 @@ pub struct HeaderValue {
 pub fn request_header_changes<'a>(
     filters: impl IntoIterator<Item = &'a Filter>,
 ) -> Vec<HeaderChange> {
-    changes(filters.into_iter().filter_map(|filter| match filter {
-        Filter::RequestHeaders(modification) => Some(modification),
-        Filter::ResponseHeaders(_) => None,
-    }))
+    changes(filters.into_iter().filter_map(Filter::request_headers))
 }
 
 /// Changes of response headers by filters, one for each header.
 pub fn response_header_changes<'a>(
     filters: impl IntoIterator<Item = &'a Filter>,
 ) -> Vec<HeaderChange> {
-    changes(filters.into_iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(modification) => Some(modification),
-        Filter::RequestHeaders(_) => None,
-    }))
+    changes(filters.into_iter().filter_map(Filter::response_headers))
 }
 
 /// How long responses may be kept, as the last filter says that says it.
 pub fn response_expires<'a>(filters: impl IntoIterator<Item = &'a Filter>) -> Option<Expires> {
-    let said = filters.into_iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(modification) => modification.expires,
-        Filter::RequestHeaders(_) => None,
-    });
-    said.last()
+    let headers = filters.into_iter().filter_map(Filter::response_headers);
+    headers.filter_map(|headers| headers.expires).last()
 }
 
 fn changes<'a>(modifications: impl Iterator<Item = &'a HeaderModification>) -> Vec<HeaderChange> {

@@ -31,10 +31,7 @@ fn bare_form(snippet: &str) -> Option<HttpRoute> {
 }
 
 fn response_headers(route: &HttpRoute) -> Vec<String> {
-    let changes = route.filters.iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(changes) => Some(changes),
-        Filter::RequestHeaders(_) => None,
-    });
+    let changes = route.filters.iter().filter_map(Filter::response_headers);
     let names = changes.flat_map(|changes| {
         let set = changes.set.iter();
         set.chain(changes.add.iter().map(|added| &added.header))

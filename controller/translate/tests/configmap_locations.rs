@@ -132,10 +132,7 @@ fn no_path_goes_without_it_and_no_header_of_it_is_a_program_on_envoy() {
         );
         for route in routes(translation.config(), "a.test") {
             assert_eq!(route.direct_responses.len(), 1, "{key}: {route:?}");
-            let of_route = route.filters.iter().filter_map(|filter| match filter {
-                Filter::ResponseHeaders(all) => Some(all),
-                Filter::RequestHeaders(_) => None,
-            });
+            let of_route = route.filters.iter().filter_map(Filter::response_headers);
             let variants = route.header_variants.iter().map(|it| &it.headers);
             for headers in of_route.chain(variants) {
                 assert_eq!(headers.programs(), 0, "{key}: {route:?}");

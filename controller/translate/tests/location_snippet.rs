@@ -30,11 +30,8 @@ fn statuses(route: &HttpRoute) -> Vec<u16> {
 }
 
 fn request_headers(route: &HttpRoute) -> Vec<String> {
-    let of_requests = route.filters.iter().filter_map(|filter| match filter {
-        Filter::RequestHeaders(all) => Some(&all.set),
-        Filter::ResponseHeaders(_) => None,
-    });
-    let set = of_requests.flatten();
+    let of_requests = route.filters.iter().filter_map(Filter::request_headers);
+    let set = of_requests.flat_map(|headers| &headers.set);
     set.map(|header| header.name.as_str().to_owned()).collect()
 }
 

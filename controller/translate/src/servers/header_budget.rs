@@ -93,9 +93,7 @@ fn programs_of(annotations: &Annotations) -> usize {
 }
 
 fn add_to_errors(filters: &mut [Filter]) {
-    for filter in filters {
-        if let Filter::ResponseHeaders(modification) = filter {
-            modification.add_to_errors();
-        }
+    for headers in filters.iter_mut().filter_map(Filter::response_headers_mut) {
+        headers.add_to_errors();
     }
 }

@@ -217,7 +217,7 @@ impl PathRule {
             policy.max_body_size = route.policy.max_body_size;
         }
         let mut filters = route.filters;
-        filters.retain(|filter| matches!(filter, Filter::ResponseHeaders(_)));
+        filters.retain(|filter| filter.response_headers().is_some());
         // Those of the server are in front (`inherited_by`).
         let mut direct_responses = route.direct_responses;
         let own = self.annotations.direct_responses.len();

@@ -103,10 +103,8 @@ impl Compiled {
 
     /// Without changes of response headers that settings of the Ingress replace behind the snippet.
     pub(crate) fn without_responses_of(&mut self, is_replaced: &dyn Fn(&HeaderName) -> bool) {
-        let filters = self.filters.iter_mut().filter_map(|filter| match filter {
-            Filter::ResponseHeaders(all) => Some(all),
-            Filter::RequestHeaders(_) => None,
-        });
+        let filters = self.filters.iter_mut();
+        let filters = filters.filter_map(Filter::response_headers_mut);
         let variants = self.header_variants.iter_mut().map(|it| &mut it.headers);
         let responses = self.direct_responses.iter_mut();
         let responses = responses.filter_map(|it| it.headers.as_mut());

@@ -104,10 +104,7 @@ pub(crate) fn header_size(filters: &[Filter]) -> usize {
 
 /// Parts of the headers of responses that errors do not have, whatever the condition.
 pub(crate) fn programs(filters: &[Filter], variants: &[HeaderVariant]) -> usize {
-    let unconditional = filters.iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(modification) => Some(modification),
-        Filter::RequestHeaders(_) => None,
-    });
+    let unconditional = filters.iter().filter_map(Filter::response_headers);
     let conditional = variants.iter().map(|variant| &variant.headers);
     let all = unconditional.chain(conditional);
     all.map(HeaderModification::programs).sum()

@@ -80,8 +80,8 @@ impl ServerSnippet {
             .chain(of_locations)
             .flatten()
         {
-            if let Filter::ResponseHeaders(modification) = filter {
-                modification.add_to_errors();
+            if let Some(headers) = filter.response_headers_mut() {
+                headers.add_to_errors();
             }
         }
     }
@@ -96,9 +96,8 @@ impl ServerSnippet {
                 policy.ip_access = self.access.clone();
             }
         }
-        let adds =
-            |filter: &Filter| matches!(filter, Filter::ResponseHeaders(own) if !own.add.is_empty());
-        let adds_own = route.filters.iter().any(adds);
+        let mut own = route.filters.iter().filter_map(Filter::response_headers);
+        let adds_own = own.any(|headers| !headers.add.is_empty());
         let inherited = self.inherited_headers(&route, adds_own);
         if inherited.size() > 0 {
             prepend(inherited, &mut route.filters);
@@ -124,10 +123,7 @@ impl ServerSnippet {
     fn inherited_headers(&self, route: &HttpRoute, adds_own: bool) -> HeaderModification {
         let is_left = |header: &&Header| !is_set_by_policy(route, &header.name);
         let mut inherited = HeaderModification::default();
-        for filter in &self.filters {
-            let Filter::ResponseHeaders(all) = filter else {
-                continue;
-            };
+        for all in self.filters.iter().filter_map(Filter::response_headers) {
             let mut all = all.clone();
             all.set.retain(|header| is_left(&header));
             all.remove.retain(|name| !is_set_by_policy(route, name));
@@ -142,11 +138,7 @@ impl ServerSnippet {
 
 /// As one modification: nginx adds headers of the server behind all that the location takes away.
 fn prepend(inherited: HeaderModification, filters: &mut Vec<Filter>) {
-    let own = filters.iter_mut().find_map(|filter| match filter {
-        Filter::ResponseHeaders(own) => Some(own),
-        Filter::RequestHeaders(_) => None,
-    });
-    match own {
+    match filters.iter_mut().find_map(Filter::response_headers_mut) {
         Some(own) => *own = inherited.followed_by(std::mem::take(own)),
         None => filters.insert(0, Filter::ResponseHeaders(inherited)),
     }

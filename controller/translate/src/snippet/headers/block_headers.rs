@@ -113,11 +113,8 @@ impl BlockHeaders {
 }
 
 pub(in crate::snippet) fn modification(filters: &[Filter]) -> HeaderModification {
-    let mut filters = filters.iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(modification) => Some(modification.clone()),
-        Filter::RequestHeaders(_) => None,
-    });
-    filters.next().unwrap_or_default()
+    let headers = filters.iter().find_map(Filter::response_headers);
+    headers.cloned().unwrap_or_default()
 }
 
 /// `return CODE ...`, `return URL`

@@ -69,9 +69,6 @@ impl NamedLocation {
 }
 
 fn of_responses(filters: &[Filter]) -> Option<HeaderModification> {
-    let mut all = filters.iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(headers) => Some(headers),
-        Filter::RequestHeaders(_) => None,
-    });
-    all.next().cloned()
+    let headers = filters.iter().find_map(Filter::response_headers);
+    headers.cloned()
 }

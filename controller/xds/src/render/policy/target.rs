@@ -27,10 +27,7 @@ pub(super) fn filter(route: &HttpRoute) -> Option<TypedExtensionConfig> {
 
 /// Headers of responses tell it, and the route rewrites it.
 fn is_told(route: &HttpRoute) -> bool {
-    let filters = route.filters.iter().filter_map(|filter| match filter {
-        Filter::ResponseHeaders(headers) => Some(headers),
-        Filter::RequestHeaders(_) => None,
-    });
+    let filters = route.filters.iter().filter_map(Filter::response_headers);
     let variants = route.header_variants.iter().map(|it| &it.headers);
     let reads = |headers: &HeaderModification| headers.reads(|it| *it == Variable::RequestUri);
     route.rewrite.is_some() && filters.chain(variants).any(reads)

@@ -4,10 +4,12 @@ use sluice_ir::Condition;
 
 use super::captures::Captures;
 use super::conditions::literal;
-use super::set_variables::{self, Expanded, Flags, VariableValue, has_group};
+use super::set_variables::{self, Expanded, Flags, VariableValue};
+use crate::snippet::syntax::substitution::{group_number, has_group};
 
 /// Bytes of a variable.
 const MAX_VALUE: usize = 100;
+
 /// Requests that are treated alike so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Branch {
@@ -33,7 +35,7 @@ impl Branch {
                 let of = of.or_else(|| captures.cloned().map(Box::new))?;
                 let value = Some(words.concat()).filter(|value| value.len() <= MAX_VALUE)?;
                 let mut rest = value.split('$').skip(1);
-                let are_groups = rest.all(|it| has_group(&format!("${it}")));
+                let are_groups = rest.all(|it| group_number(it).is_some());
                 let is_plain = !value.chars().any(char::is_control);
                 (are_groups && is_plain).then_some(VariableValue::Groups(value, of))?
             }

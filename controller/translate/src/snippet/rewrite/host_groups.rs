@@ -10,6 +10,8 @@
 use regex_lite::RegexBuilder;
 use sluice_ir::{Comparison, Condition, Hostname, RequestTest};
 
+use crate::snippet::syntax::substitution::{Substitution, group_number, has_group};
+
 /// Groups of a condition on the host.
 #[derive(Clone, Debug)]
 pub(super) struct HostGroups {
@@ -98,51 +100,23 @@ fn is(host: &Hostname) -> Condition {
     }
 }
 
-fn has_group(text: &str) -> bool {
-    text.split('$').skip(1).any(|rest| group(rest).is_some())
-}
-
-/// Number of a group, as nginx reads it behind a dollar: one digit.
-fn group(rest: &str) -> Option<usize> {
-    let digit = rest.chars().next()?.to_digit(10)?;
-    usize::try_from(digit).ok().filter(|digit| *digit > 0)
-}
-
-/// A text with groups in place of `$1` to `$9`; `None`: there is no such group, or it would get into the name of a variable. What follows
-/// a variable does not get into its name.
+/// A text with groups in place of `$1` to `$9`; `None`: there is no such group, or it would get into the name of a variable.
 fn with_groups(text: &str, groups: &[String]) -> Option<String> {
     let mut pieces = text.split('$');
-    let mut written = pieces.next()?.to_owned();
-    let mut variable = None;
+    let mut written = Substitution::default();
+    written.push(pieces.next()?);
     for piece in pieces {
-        match group(piece) {
-            Some(_) if opens_a_name(&written) => return None,
+        match group_number(piece) {
+            Some(_) if written.is_within_braces() => return None,
             Some(number) => {
-                let value = groups.get(number - 1)?;
-                if let Some(begin) = variable.filter(|_| !value.is_empty()) {
-                    written.insert(begin, '{');
-                    written.push('}');
-                }
-                written.push_str(value);
-                written.push_str(piece.get(1..)?);
-                variable = variable.filter(|_| value.is_empty() && piece.len() == 1);
+                written.push(groups.get(number - 1)?);
+                written.push(piece.get(1..)?);
             }
             None if piece.is_empty() => return None,
-            None => {
-                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                written.push('$');
-                variable = piece.chars().all(is_name).then_some(written.len());
-                written.push_str(piece);
-            }
+            None => written.push_behind_dollar(piece),
         }
     }
-    Some(written)
-}
-
-/// True if a text ends within the braces of a variable.
-fn opens_a_name(text: &str) -> bool {
-    let begin = text.rfind("${");
-    begin.is_some_and(|begin| text.get(begin..).is_some_and(|name| !name.contains('}')))
+    Some(written.finish())
 }
 
 #[cfg(test)]
@@ -174,6 +148,7 @@ mod tests {
             (r"(o)", "/$request_uri$1", "/${request_uri}o"),
             (r"(o)(x)?", "/$request_uri$2$1", "/${request_uri}o"),
             (r"(o)(x)?", "/$request_uri$2-$1", "/$request_uri-o"),
+            (r"(o)(x)?", "/$request_uri$2b", "/${request_uri}b"),
             (r"(o)", "/$1$request_uri", "/o$request_uri"),
             (r"(o)", "/${host}$1", "/${host}o"),
         ] {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_syntax::variables::variable_name;
 
 use super::captures::Captures;
+use crate::snippet::syntax::substitution::{Substitution, group_number, has_group};
 use crate::snippet::syntax::tree::readable_directives;
 
 /// Value of a variable.
@@ -28,27 +29,21 @@ pub(in crate::snippet) enum Expanded {
     Unknown,
 }
 
-/// `$1` to `$9` within a text.
-pub(super) fn has_group(text: &str) -> bool {
-    let begins = |rest: &str| rest.starts_with(|c: char| matches!(c, '1'..='9'));
-    text.split('$').skip(1).any(begins)
-}
-
 /// Words in which each variable that a snippet has set is what it is. `own`: groups that the words have anyway. `None`: they have groups
 /// of several conditions.
 pub(super) fn expanded(words: &[&str], flags: &Flags, own: Option<&Captures>) -> Option<Expanded> {
     let mut groups: Option<Box<Captures>> = None;
     let mut all = Vec::new();
     for word in words {
-        let mut text = Text::default();
+        let mut text = Substitution::default();
         let mut pieces = word.split('$');
         text.push(pieces.next().unwrap_or_default());
         for piece in pieces {
-            let is_group = has_group(&format!("${piece}"));
+            let is_group = group_number(piece).is_some();
             let variable = variable_name(piece).filter(|_| !is_group);
             let flag = variable.and_then(|(name, _)| flags.get(&name.to_ascii_lowercase()));
             let (Some((_, behind)), Some(flag)) = (variable, flag) else {
-                text.push_variable(piece, variable.map(|(_, behind)| behind));
+                text.push_behind_dollar(piece);
                 continue;
             };
             match flag {
@@ -64,14 +59,14 @@ pub(super) fn expanded(words: &[&str], flags: &Flags, own: Option<&Captures>) ->
             }
             text.push(behind);
         }
-        all.push(text.written);
+        all.push(text.finish());
     }
     let has_own = words.iter().any(|word| has_group(word));
     let is_one = groups.is_none() || !has_own || groups.as_deref() == own;
     is_one.then_some(Expanded::Words(all, groups))
 }
 
-/// True if words have a variable of these names.
+/// Names of the variables in words, in lower case, that `is_flag` holds for.
 pub(in crate::snippet) fn read_by(words: &[&str], is_flag: impl Fn(&str) -> bool) -> Vec<String> {
     let pieces = words.iter().flat_map(|word| word.split('$').skip(1));
     let names = pieces.filter_map(|piece| Some(variable_name(piece)?.0.to_ascii_lowercase()));
@@ -83,38 +78,6 @@ pub(crate) fn variables_in(text: &str) -> BTreeSet<String> {
     let all = readable_directives(text);
     let words: Vec<&str> = all.iter().flatten().map(String::as_str).collect();
     read_by(&words, |_| true).into_iter().collect()
-}
-
-/// A text in the making.
-#[derive(Default)]
-struct Text {
-    written: String,
-    /// Beginning of the name of a variable that ends the text, and has no braces.
-    open: Option<usize>,
-}
-
-impl Text {
-    fn push(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if let Some(begin) = self.open.take().filter(|_| text.starts_with(is_name)) {
-            self.written.insert(begin, '{');
-            self.written.push('}');
-        }
-        self.written.push_str(text);
-    }
-
-    /// `behind`: text behind the name, if it is the name of a variable.
-    fn push_variable(&mut self, piece: &str, behind: Option<&str>) {
-        self.open = None;
-        self.written.push('$');
-        let begin = self.written.len();
-        self.written.push_str(piece);
-        let is_bare = behind == Some("") && !piece.starts_with('{');
-        self.open = is_bare.then_some(begin);
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! nginx's own language: words, directives and variables.
 
 pub(super) mod statements;
+pub(super) mod substitution;
 pub(super) mod tree;
 pub(super) mod variables;

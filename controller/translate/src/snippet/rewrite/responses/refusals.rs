@@ -7,7 +7,8 @@ use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::headers::block_headers;
 use crate::snippet::rewrite::branch::Branch;
 use crate::snippet::rewrite::conditions;
-use crate::snippet::rewrite::set_variables::{VariableValue, has_group};
+use crate::snippet::rewrite::set_variables::VariableValue;
+use crate::snippet::syntax::substitution::has_group;
 use crate::snippet::syntax::tree::Directive;
 
 impl Responses<'_> {

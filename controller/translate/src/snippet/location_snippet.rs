@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{DirectResponse, Filter, HeaderModification, HeaderVariant, HttpRoute};
+use sluice_ir::{DirectResponse, HeaderVariant, HttpRoute};
 
+use crate::snippet::budget::{SnippetShare, access_size, header_programs, header_size};
 use crate::snippet::compiled::Compiled;
 use crate::snippet::policies::access;
 
@@ -16,15 +17,6 @@ pub(crate) struct LocationSnippet {
     pub(crate) name: String,
     /// Its effect where there are no other settings.
     compiled: Compiled,
-}
-
-/// The snippet's share of the budget of each path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SnippetShare {
-    /// Responses and conditions.
-    pub(crate) size: usize,
-    /// Parts of the headers that errors do not have, as in [`HeaderModification::programs`].
-    pub(crate) programs: usize,
 }
 
 impl LocationSnippet {
@@ -47,8 +39,8 @@ impl LocationSnippet {
         let responses: usize = direct_responses.iter().map(DirectResponse::size).sum();
         let variants: usize = header_variants.iter().map(HeaderVariant::size).sum();
         SnippetShare {
-            size: responses + variants + access::size(access) + header_size(filters),
-            programs: programs(filters, header_variants),
+            size: responses + variants + access_size(access) + header_size(filters),
+            programs: header_programs(filters, header_variants),
         }
     }
 
@@ -90,22 +82,4 @@ impl LocationSnippet {
             ..route
         }
     }
-}
-
-/// Of headers: `expires`, which is two of them under a condition, and variables that are programs to Envoy.
-pub(crate) fn header_size(filters: &[Filter]) -> usize {
-    let programs = filters.iter().map(|filter| match filter {
-        Filter::RequestHeaders(headers) | Filter::ResponseHeaders(headers) => {
-            headers.variable_programs()
-        }
-    });
-    2 * usize::from(sluice_ir::response_expires(filters).is_some()) + programs.sum::<usize>()
-}
-
-/// Parts of the headers of responses that errors do not have, whatever the condition.
-pub(crate) fn programs(filters: &[Filter], variants: &[HeaderVariant]) -> usize {
-    let unconditional = filters.iter().filter_map(Filter::response_headers);
-    let conditional = variants.iter().map(|variant| &variant.headers);
-    let all = unconditional.chain(conditional);
-    all.map(HeaderModification::programs).sum()
 }

@@ -17,6 +17,7 @@
 
 mod auth_request;
 mod block;
+mod budget;
 mod compile;
 mod compiled;
 mod difference;
@@ -32,6 +33,7 @@ mod syntax;
 
 pub(crate) use auth_request::AuthRequest;
 pub(crate) use block::Block;
+pub(crate) use budget::{SnippetShare, access_size, header_programs, header_size};
 pub(crate) use compile::{CompileOptions, compile, compile_behind};
 pub(crate) use compiled::{Compiled, Location};
 pub(crate) use difference::Difference;
@@ -46,12 +48,10 @@ pub(crate) use judgement::mod_security::closing as closing_rules;
 pub(crate) use judgement::{
     AdviceFor, Alternatives, Catalogues, Judgement, Language, judge, language,
 };
-pub(crate) use location_snippet::{
-    LocationSnippet, SnippetShare, header_size, programs as header_programs,
-};
+pub(crate) use location_snippet::LocationSnippet;
 pub(crate) use locations::named::{NamedLocation, is_name as is_location_name};
 pub(crate) use locations::{LocationPath, MAX_LOCATIONS};
-pub(crate) use policies::access::{Satisfy, behind as access_behind, size as access_size};
+pub(crate) use policies::access::{Satisfy, behind as access_behind};
 pub(crate) use policies::proxy_pass::{ProxyPass, ProxyUpstream, REST};
 pub(crate) use policies::upstream::Upstream;
 pub(crate) use rewrite::comparable::Comparable;

@@ -5,7 +5,7 @@
 
 use sluice_ir::{Forwarded, HeaderName, Variable};
 
-use crate::snippet::judgement::harmless_headers::bare;
+use crate::snippet::syntax::variables::bare;
 
 const FOR: &str = "x-forwarded-for";
 const HOST: &str = "x-forwarded-host";

@@ -1,5 +1,7 @@
 //! Directives about headers, as far as nothing is missing without them.
 
+use crate::snippet::syntax::variables::bare;
+
 /// Headers that name software, and keep nothing to anybody.
 const OF_SOFTWARE: &[&str] = &[
     // Linkerd's documentation hides what its proxy once said.
@@ -132,15 +134,4 @@ fn is_added(pair: &str) -> bool {
     let narrows = name.eq_ignore_ascii_case("access-control-allow-origin")
         && !["*", "$http_origin"].contains(&value);
     is_name && !value.is_empty() && !narrows
-}
-
-/// `${name}` is `$name`.
-pub(in crate::snippet) fn bare(value: &str) -> String {
-    match value
-        .strip_prefix("${")
-        .and_then(|rest| rest.strip_suffix('}'))
-    {
-        Some(name) => format!("${name}"),
-        None => value.to_owned(),
-    }
 }

@@ -92,13 +92,6 @@ pub(crate) fn behind(first: &IpAccess, second: &IpAccess) -> IpAccess {
     both
 }
 
-/// Lists in responses and conditions: 50 networks for one.
-pub(crate) fn size(lists: &IpAccess) -> usize {
-    /// A network costs proxies as much as a fiftieth of a condition.
-    const NETWORKS: usize = 50;
-    (lists.allow.len() + lists.deny.len()).div_ceil(NETWORKS)
-}
-
 fn everybody() -> Vec<Cidr> {
     let all = [IpAddr::from([0u8; 4]), IpAddr::from([0u8; 16])];
     all.into_iter()

@@ -18,9 +18,10 @@ use sluice_translate_engine::{ObjectKey, Port, UpstreamUrl};
 
 use super::bandwidth::Bandwidth;
 use super::upstream::UPSTREAM;
-use crate::snippet::judgement::harmless_headers::bare;
 use crate::snippet::locations::LocationPath;
 use crate::snippet::rewrite::rewrites::PathChange;
+use crate::snippet::syntax::time::timeout;
+use crate::snippet::syntax::variables::bare;
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
 /// Group of what follows the location's own path, with ends of lines in it.
@@ -120,10 +121,10 @@ impl ProxyDirectives {
             ["set", variable, name] if bare(variable) == UPSTREAM_NAME => {
                 self.name.replace(name.to_owned()).is_none()
             }
-            ["proxy_read_timeout", time] => self.read_timeout.replace(seconds(time)?).is_none(),
-            ["proxy_send_timeout", time] => self.send_timeout.replace(seconds(time)?).is_none(),
+            ["proxy_read_timeout", time] => self.read_timeout.replace(timeout(time)?).is_none(),
+            ["proxy_send_timeout", time] => self.send_timeout.replace(timeout(time)?).is_none(),
             ["proxy_connect_timeout", time] => {
-                seconds(time)?;
+                timeout(time)?;
                 !std::mem::replace(&mut self.has_connect_timeout, true)
             }
             ["client_max_body_size", size] => {
@@ -242,26 +243,6 @@ fn rewrite(location: &LocationPath, to: &str) -> Option<(Option<PathRegex>, Opti
         LocationPath::Pattern(_) => None,
     }
 }
-
-/// Whole seconds, and one at least.
-fn seconds(time: &str) -> Option<u32> {
-    let (number, unit) = match time.find(|c: char| !c.is_ascii_digit()) {
-        Some(end) => time.split_at(end),
-        None => (time, "s"),
-    };
-    let factor = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86400,
-        _ => return None,
-    };
-    let seconds = number.parse::<u32>().ok()?.checked_mul(factor)?;
-    (1..=MAX_SECONDS).contains(&seconds).then_some(seconds)
-}
-
-/// Seconds that annotations may have as well.
-const MAX_SECONDS: u32 = i32::MAX as u32 / 1000;
 
 #[cfg(test)]
 mod tests {

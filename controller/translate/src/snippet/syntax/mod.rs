@@ -2,5 +2,6 @@
 
 pub(super) mod statements;
 pub(super) mod substitution;
+pub(super) mod time;
 pub(super) mod tree;
 pub(super) mod variables;

@@ -31,6 +31,17 @@ pub(in crate::snippet) fn has_a_meaning(name: &str) -> bool {
         || expression::parse(&format!("${{{name}}}")).is_ok()
 }
 
+/// A variable without braces: `${name}` is `$name`. Other texts stay what they are.
+pub(in crate::snippet) fn bare(value: &str) -> String {
+    match value
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'))
+    {
+        Some(name) => format!("${name}"),
+        None => value.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ use crate::snippet::difference::Difference;
 use crate::snippet::headers::auth_variables::is_cookie;
 use crate::snippet::headers::forwarded::{self, Told};
 use crate::snippet::judgement::harmless_headers;
+use crate::snippet::syntax::variables::bare;
 
 /// Variable with the name of the user.
 const REMOTE_USER: &str = "$remote_user";
@@ -43,7 +44,7 @@ impl HeaderChanges<'_> {
         if let Some(source) = self.variables.header(value).cloned() {
             return self.set_by_service(&lower, source);
         }
-        if harmless_headers::bare(value).eq_ignore_ascii_case(REMOTE_USER) {
+        if bare(value).eq_ignore_ascii_case(REMOTE_USER) {
             return self.set_by_password(&lower);
         }
         if RouteNames::are_in(value) {

@@ -40,12 +40,11 @@ use crate::snippet::policies::upstream::UpstreamDirectives;
 use crate::snippet::rewrite::comparable::Comparable;
 use crate::snippet::rewrite::constants::Constants;
 use crate::snippet::rewrite::media_type::MediaTypes;
-use crate::snippet::rewrite::responses::{ONLY_OF_INGRESSES, Responses};
-use crate::snippet::rewrite::rewrites::is_url;
+use crate::snippet::rewrite::responses::Responses;
 use crate::snippet::syntax::tree::{Directive, directives};
 use crate::support::DataPlane;
 use checks::{check_proxied, check_rewrites, check_unasked, has_no_effect, line_of_if};
-use of_block::{options_of, refuses_rewrite};
+use of_block::{options_of, rewrite_options};
 
 /// Settings that decide what of a snippet can be served.
 #[derive(Clone, Copy)]
@@ -234,7 +233,7 @@ impl<'a> Parts<'a> {
         Parts {
             block,
             options,
-            responses: Responses::new(media_types, options),
+            responses: Responses::new(media_types, rewrite_options(options)),
             headers: HeaderChanges::new(variables, options.headers),
             access: Access::default(),
             access_log_off: false,
@@ -252,21 +251,9 @@ impl<'a> Parts<'a> {
         let block = self.block;
         self.proxy.see(&directive.words());
         let accepted = match (directive.words().as_slice(), &directive.block) {
-            (["rewrite", _, to, flag], _) if refuses_rewrite(block, to, flag) => None,
             (words, None) if self.is_of_block(words) => self.add_of_block(words),
-            // It would decide which location is found.
-            (["rewrite", ..], _) if self.options.of_all_servers => {
-                return Err(directive.because(ONLY_OF_INGRESSES).into());
-            }
-            (["rewrite", _, path] | ["rewrite", _, path, "break" | "last"], _)
-                if block == Block::Server && path.starts_with('/') =>
-            {
-                return self.responses.rewrite_in_server(directive);
-            }
-            (["rewrite", _, to, "break" | "last"], _) if block == Block::Server && !is_url(to) => {
-                None
-            }
-            (["if" | "set" | "return" | "rewrite", ..], _) => return self.responses.add(directive),
+            (["rewrite", ..], _) => return self.add_rewrite(directive),
+            (["if" | "set" | "return", ..], _) => return self.responses.add(directive),
             (["location", name], Some(_)) if self.is_named(name) && self.options.of_all_servers => {
                 let reason =
                     "a named location is for the Ingress whose auth-tls-error-page names it";

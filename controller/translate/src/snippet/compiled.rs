@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    ConnectionSettings, DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess, UpstreamHeader,
+    ConnectionSettings, DirectResponse, Filter, HeaderName, HeaderVariant, IpAccess,
+    ResponseContent, UpstreamHeader,
 };
 
 use crate::route_names::RouteHeader;
@@ -14,6 +15,7 @@ use crate::snippet::locations::named::NamedLocation;
 use crate::snippet::policies::access::Satisfy;
 use crate::snippet::policies::proxy_pass::ProxyPass;
 use crate::snippet::policies::upstream::Upstream;
+use crate::snippet::rewrite::responses::NO_RESPONSE;
 use crate::snippet::rewrite::rewrites::{PathChange, ServerRewrite};
 use crate::snippet::rewrite::shared_variables::SharedVariables;
 
@@ -99,6 +101,25 @@ impl Compiled {
             proxy: self.proxy,
             takes_bare_form: false,
         })
+    }
+
+    /// The named location that has this block; `None`: it does more than to answer every request, or would be too long.
+    pub(super) fn into_named_location(self, name: &str) -> Option<NamedLocation> {
+        let [response] = <[DirectResponse; 1]>::try_from(self.direct_responses).ok()?;
+        let answers_all = response.conditions.is_empty()
+            && self.access == IpAccess::default()
+            && !self.access_log_off
+            && response.status != NO_RESPONSE
+            && !matches!(
+                response.content,
+                ResponseContent::Rewritten { .. } | ResponseContent::Captured(_)
+            );
+        let named = NamedLocation {
+            name: name.to_owned(),
+            response,
+        };
+        let named = answers_all.then_some(named)?;
+        named.within(&self.filters)
     }
 
     /// Without changes of response headers that settings of the Ingress replace behind the snippet.

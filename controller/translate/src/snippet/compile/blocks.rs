@@ -8,7 +8,7 @@ use crate::snippet::difference::Difference;
 use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::headers::changes::HeaderOptions;
 use crate::snippet::locations::internal::{self, is_internal};
-use crate::snippet::locations::named::{self, NamedLocation};
+use crate::snippet::locations::named;
 use crate::snippet::locations::{LocationPath, MAX_LOCATIONS};
 use crate::snippet::policies::proxy_pass::ProxyPass;
 use crate::snippet::syntax::tree::Directive;
@@ -49,8 +49,7 @@ impl Parts<'_> {
     ) -> Result<(), SnippetErrors> {
         let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
         self.headers.differences.extend(&location.differences);
-        let location = NamedLocation::new(name, &location);
-        let location = location.ok_or_else(|| {
+        let location = location.into_named_location(name).ok_or_else(|| {
             let reason = "a named location has one return, without conditions, and headers of it";
             SnippetError::new(directive.line, reason)
         })?;

@@ -3,10 +3,14 @@
 use super::checks::has_no_effect;
 use super::{CompileOptions, Parts};
 use crate::snippet::block::Block;
+use crate::snippet::error::SnippetErrors;
 use crate::snippet::policies::connections;
 use crate::snippet::policies::proxy_pass::ProxyDirectives;
 use crate::snippet::policies::upstream::{self, UpstreamOptions};
+use crate::snippet::rewrite::options::RewriteOptions;
+use crate::snippet::rewrite::responses::ONLY_OF_INGRESSES;
 use crate::snippet::rewrite::rewrites::is_url;
+use crate::snippet::syntax::tree::Directive;
 
 impl Parts<'_> {
     /// True of a directive that a block of this kind alone has a setting for.
@@ -44,6 +48,23 @@ impl Parts<'_> {
         }
     }
 
+    /// Takes a `rewrite`.
+    pub(super) fn add_rewrite(&mut self, directive: &Directive) -> Result<(), SnippetErrors> {
+        match directive.words().as_slice() {
+            // It would decide which location is found.
+            _ if self.options.of_all_servers => Err(directive.because(ONLY_OF_INGRESSES).into()),
+            [_, _, to, flag] if refuses_rewrite(self.block, to, flag) => {
+                Err(directive.unsupported().into())
+            }
+            [_, _, path] | [_, _, path, "break" | "last"]
+                if self.block == Block::Server && path.starts_with('/') =>
+            {
+                self.responses.rewrite_in_server(directive)
+            }
+            _ => self.responses.add(directive),
+        }
+    }
+
     /// True of a timeout of clients, which nginx may have for each location, and no data plane here has.
     fn is_of_clients(&self, name: &str) -> bool {
         !self.options.of_all_servers && connections::OF_LOCATIONS.contains(&name)
@@ -58,12 +79,13 @@ impl Parts<'_> {
     }
 }
 
-/// True of a rewrite to a path that a location of a server cannot have: one that leads to pods says with `break` which path they get.
-pub(super) fn refuses_rewrite(block: Block, to: &str, flag: &str) -> bool {
-    let is_refused = match block {
-        Block::LocationOfServer => matches!(flag, "break" | "last"),
-        Block::ProxiedLocation => flag == "last",
-        Block::Location | Block::Server | Block::AuthRequest => false,
+/// True of a `rewrite` that a block of a server cannot have. In a location only one that leads to pods says which path they get,
+/// with `break`; a server looks for a path that begins with a slash.
+fn refuses_rewrite(block: Block, to: &str, flag: &str) -> bool {
+    let is_refused = match (block, flag) {
+        (Block::LocationOfServer, "break" | "last") | (Block::ProxiedLocation, "last") => true,
+        (Block::Server, "break" | "last") => !to.starts_with('/'),
+        _ => false,
     };
     is_refused && !is_url(to)
 }
@@ -73,5 +95,17 @@ pub(super) fn options_of(block: Block, options: CompileOptions<'_>) -> CompileOp
     CompileOptions {
         constants: options.constants.filter(|_| block != Block::Server),
         ..options
+    }
+}
+
+/// Settings for its direct responses.
+pub(super) fn rewrite_options(options: CompileOptions<'_>) -> RewriteOptions<'_> {
+    RewriteOptions {
+        headers: options.headers,
+        comparable: options.comparable,
+        hosts: options.hosts,
+        of_all_servers: options.of_all_servers,
+        constants: options.constants,
+        data_plane: options.data_plane,
     }
 }

@@ -18,6 +18,7 @@ pub(super) mod conditions;
 pub(super) mod constants;
 pub(super) mod host_groups;
 pub(super) mod media_type;
+pub(super) mod options;
 pub(super) mod responses;
 pub(super) mod rewrites;
 pub(super) mod set_variables;

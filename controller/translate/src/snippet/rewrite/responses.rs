@@ -25,10 +25,10 @@ use super::conditions::{self, If};
 use super::constants::Constants;
 use super::host_groups::HostGroups;
 use super::media_type::MediaTypes;
+use super::options::RewriteOptions;
 use super::rewrites::{self, PathChange, ServerRewrite};
 use super::set_variables::Flags;
 use super::shared_variables::SharedVariables;
-use crate::snippet::compile::CompileOptions;
 use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::headers::block_headers::{self, BlockHeaders};
 use crate::snippet::headers::changes::HeaderOptions;
@@ -117,7 +117,7 @@ pub(in crate::snippet) struct Answers {
 impl<'a> Responses<'a> {
     pub(in crate::snippet) fn new(
         media_types: MediaTypes<'a>,
-        options: CompileOptions<'a>,
+        options: RewriteOptions<'a>,
     ) -> Self {
         let constants = options.constants.map(Constants::flags);
         Responses {

@@ -16,7 +16,7 @@ pub(super) fn responses_of(
         let all = directives(text)?;
         let media_types = MediaTypes::read(&all, Block::Location, None)?;
         let hosts = ["shop.old.test", "old.test"].map(|host| Hostname::parse(host).unwrap());
-        let options = CompileOptions {
+        let options = RewriteOptions {
             headers: HeaderOptions {
                 is_set_elsewhere: &|_| false,
                 speaks_grpc: false,
@@ -26,14 +26,11 @@ pub(super) fn responses_of(
                 hidden: &[],
                 adds_to_errors: false,
             },
-            has_auth_service: false,
             comparable: Comparable::ALL,
             hosts: hosts_are_known.then_some(hosts.as_slice()),
-            header_buffers: None,
             of_all_servers: false,
             constants: None,
             data_plane: None,
-            not_needed: &|_| None,
         };
         let mut responses = Responses::new(media_types, options);
         for directive in &all {

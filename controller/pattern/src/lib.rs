@@ -14,6 +14,7 @@
 //!
 //! Pure, and the same for the same input: what was measured is remembered.
 
+mod ast;
 mod automaton;
 mod class_set;
 mod common_words;

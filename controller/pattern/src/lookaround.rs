@@ -12,6 +12,7 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionRange};
 
+use crate::ast::{is_without, letter};
 use crate::class_set::Set;
 use crate::query::with_query;
 use crate::target_parts::of_encoded_path;
@@ -126,20 +127,8 @@ impl<'p> Look<'p> {
     /// `Some(None)`: there is none. `None`: it cannot be read.
     fn find(pattern: &'p str) -> Option<Option<Self>> {
         let tokens = Tokens::parse(pattern)?;
-        let kind = |text: &str| match text {
-            "(?=" => Some((false, false)),
-            "(?!" => Some((false, true)),
-            "(?<=" => Some((true, false)),
-            "(?<!" => Some((true, true)),
-            _ => None,
-        };
-        let found = (0..tokens.len()).find_map(|open| {
-            Some((
-                open,
-                kind(tokens.text(open)).filter(|_| tokens.is(open, Kind::Open))?,
-            ))
-        });
-        let Some((open, (is_behind, is_negative))) = found else {
+        let mut found = (0..tokens.len()).filter_map(|open| Some((open, tokens.lookaround(open)?)));
+        let Some((open, look)) = found.next() else {
             return Some(None);
         };
         let close = tokens.partner(open)?;
@@ -147,8 +136,8 @@ impl<'p> Look<'p> {
             tokens,
             open,
             close,
-            is_behind,
-            is_negative,
+            is_behind: look.is_behind,
+            is_negative: look.is_negative,
         }))
     }
 
@@ -312,32 +301,14 @@ fn exactly(kind: &RepetitionKind) -> Option<u32> {
     }
 }
 
-/// The characters that one takes, whatever case they have.
-pub(crate) fn letter(ast: &Ast) -> Option<Set> {
-    let set = match ast {
-        Ast::Literal(literal) => Set::of_range(literal.c, literal.c),
-        Ast::Dot(_) => Set::of_dot(false),
-        Ast::ClassPerl(class) => Set::of_perl(class),
-        Ast::ClassBracketed(class) => Set::of(class),
-        _ => return None,
-    };
-    Some(set.in_any_case())
-}
-
 /// True if nothing in it takes a line break.
 fn takes_no_break(pattern: &str) -> Option<bool> {
-    parse(pattern, DEEPEST).ok().map(|ast| takes_none(&ast))
+    let ast = parse(pattern, DEEPEST).ok()?;
+    Some(is_without_break(&ast))
 }
 
-fn takes_none(ast: &Ast) -> bool {
-    match ast {
-        Ast::Empty(_) | Ast::Assertion(_) => true,
-        Ast::Repetition(repetition) => takes_none(&repetition.ast),
-        Ast::Group(group) => takes_none(&group.ast),
-        Ast::Alternation(alternation) => alternation.asts.iter().all(takes_none),
-        Ast::Concat(concat) => concat.asts.iter().all(takes_none),
-        ast => letter(ast).is_some_and(|set| !set.has('\n')),
-    }
+fn is_without_break(ast: &Ast) -> bool {
+    is_without(ast, Set::NONE.with('\n'))
 }
 
 /// True if PCRE takes it for a lookbehind: each of its alternatives has one length, in bytes.
@@ -364,7 +335,7 @@ fn ends_without_break(pattern: &str) -> Option<bool> {
     let mut parts = Vec::new();
     flatten(&ast, &mut parts);
     for part in parts.into_iter().rev() {
-        if !takes_none(part) {
+        if !is_without_break(part) {
             return Some(false);
         }
         if letter(part).is_some() {

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 
 use regex_syntax::ast::{AssertionKind, Ast, RepetitionKind, RepetitionOp};
 
+use crate::ast::{is_optional, letter};
 use crate::class_set::Set;
-use crate::lookaround::letter;
-use crate::re2_cost::is_optional;
 use crate::tokens::{Kind, Tokens};
 use crate::{DEEPEST, parse};
 
@@ -28,7 +27,7 @@ fn rewritten(pattern: &str) -> Option<String> {
     let tokens = Tokens::parse(pattern)?;
     let atomic = |token: &usize| tokens.is(*token, Kind::Open) && tokens.text(*token) == ATOMIC;
     let atomic: Vec<usize> = (0..tokens.len()).filter(atomic).collect();
-    let is_in_look = |group: &usize| is_look(&tokens, *group);
+    let is_in_look = |group: &usize| tokens.lookaround(*group).is_some();
     if atomic
         .iter()
         .any(|token| tokens.around(*token).iter().any(is_in_look))
@@ -66,16 +65,12 @@ fn may_have_one(pattern: &str) -> bool {
         .any(|sign| pattern.contains(sign))
 }
 
-fn is_look(tokens: &Tokens<'_>, token: usize) -> bool {
-    tokens.is(token, Kind::Open) && matches!(tokens.text(token), "(?=" | "(?!" | "(?<=" | "(?<!")
-}
-
 /// Lookaround, which the parser does not know, as assertions of the same length.
 fn masked(pattern: &str) -> Option<String> {
     let tokens = Tokens::parse(pattern)?;
     let (mut text, mut token) = (String::new(), 0);
     while token < tokens.len() {
-        let is_look = is_look(&tokens, token);
+        let is_look = tokens.lookaround(token).is_some();
         let next = if is_look {
             tokens.partner(token)? + 1
         } else {

@@ -135,15 +135,3 @@ fn class(set: Set, any_case: bool) -> u64 {
     };
     widened.ranges().max(narrowed.ranges()).max(set.ranges()) + others
 }
-/// True if what is repeated may be left out.
-pub(crate) fn is_optional(kind: &RepetitionKind) -> bool {
-    match kind {
-        RepetitionKind::ZeroOrOne | RepetitionKind::ZeroOrMore => true,
-        RepetitionKind::OneOrMore => false,
-        RepetitionKind::Range(
-            RepetitionRange::Exactly(least)
-            | RepetitionRange::AtLeast(least)
-            | RepetitionRange::Bounded(least, _),
-        ) => *least == 0,
-    }
-}

@@ -12,9 +12,10 @@
 
 use regex_syntax::ast::{AssertionKind, Ast, Flag, GroupKind, Literal};
 
+use crate::ast::is_optional;
 use crate::class_set::Set;
 use crate::encoded::{ANY_PATH, encoded, encoded_path, is_sent_as_it_is};
-use crate::re2_cost::{instructions, is_optional};
+use crate::re2_cost::instructions;
 use crate::{DEEPEST, MOST_INSTRUCTIONS};
 
 /// Groups within groups of what is written: some for each letter of a name. RE2 takes a thousand.

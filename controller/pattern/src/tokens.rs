@@ -23,6 +23,13 @@ pub(crate) enum Kind {
     Other,
 }
 
+/// Kind of a lookaround.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lookaround {
+    pub(crate) is_behind: bool,
+    pub(crate) is_negative: bool,
+}
+
 impl<'p> Tokens<'p> {
     /// `None`: there are flags for the rest of a group, or it is not closed.
     pub(crate) fn parse(pattern: &'p str) -> Option<Self> {
@@ -74,6 +81,21 @@ impl<'p> Tokens<'p> {
         self.tokens
             .get(token)
             .is_some_and(|(_, known)| *known == kind)
+    }
+
+    /// Kind of the lookaround that a token opens, if it opens one.
+    pub(crate) fn lookaround(&self, token: usize) -> Option<Lookaround> {
+        let (is_behind, is_negative) = match self.text(token) {
+            "(?=" => (false, false),
+            "(?!" => (false, true),
+            "(?<=" => (true, false),
+            "(?<!" => (true, true),
+            _ => return None,
+        };
+        Some(Lookaround {
+            is_behind,
+            is_negative,
+        })
     }
 
     /// Groups around a token, from the outermost.

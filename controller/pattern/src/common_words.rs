@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::DEEPEST;
+use crate::nginx_variables::is_variable_of_nginx;
 use crate::tokens::class_length;
 
 /// Kinds of groups that stay what they are.
@@ -254,64 +255,20 @@ fn name(group: &str) -> Option<&str> {
     (is_name && !name.is_empty()).then_some(name)
 }
 
-/// True of names that mean something in nginx, or in ingress-nginx's configuration of it: there the group would change that.
+/// True of names that mean something in nginx: there the group would change that.
 fn is_of_nginx(name: &str) -> bool {
-    const BEGINNINGS: &[&str] = &[
-        "arg_",
-        "auth_",
+    /// Beginnings of further ones.
+    const BEGINNINGS: [&str; 7] = [
         "balancer_",
-        "body_",
-        "bytes_",
-        "connection_",
         "content_",
-        "cookie_",
         "date_",
         "document_",
-        "fastcgi_",
-        "http_",
-        "limit_",
         "pass_",
-        "proxy_",
-        "realip_",
-        "remote_",
         "req_",
-        "request_",
-        "sent_",
-        "server_",
-        "ssl_",
-        "tcpinfo_",
         "the_",
-        "time_",
-        "upstream_",
-    ];
-    const NAMES: &[&str] = &[
-        "args",
-        "best_http_host",
-        "binary_remote_addr",
-        "connection",
-        "host",
-        "hostname",
-        "http2",
-        "http3",
-        "https",
-        "ingress_name",
-        "is_args",
-        "location_path",
-        "msec",
-        "namespace",
-        "nginx_version",
-        "pid",
-        "pipe",
-        "query_string",
-        "request",
-        "scheme",
-        "service_name",
-        "service_port",
-        "status",
-        "uri",
     ];
     let name = name.to_ascii_lowercase();
-    NAMES.contains(&&*name) || BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+    is_variable_of_nginx(&name) || BEGINNINGS.iter().any(|begin| name.starts_with(begin))
 }
 
 /// A character of ASCII that is written by its number, and the length of that.

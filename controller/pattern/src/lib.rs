@@ -26,6 +26,7 @@ mod leading_flags;
 mod literal_prefix;
 mod lookahead;
 mod lookaround;
+mod nginx_variables;
 mod pcre_cost;
 mod possessive;
 mod query;
@@ -51,6 +52,7 @@ pub use lookahead::without_lookahead;
 pub use lookaround::{
     Condition, Conditional, of_text_without_lookaround, re2_condition, without_lookaround,
 };
+pub use nginx_variables::is_variable_of_nginx;
 pub use possessive::without_possessives;
 pub use query::{is_comparable_with_query, with_query};
 pub use separators::takes_none_of;

@@ -2,32 +2,28 @@
 
 use sluice_syntax::expression;
 
-/// Those of nginx that are not values of a request, and those that ingress-nginx's template sets.
+/// Further ones of nginx, of its modules in ingress-nginx, and those that ingress-nginx's template sets.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
-    "args", "auth_cookie", "auth_email", "auth_user", "balancer_ewma_score", "best_http_host", "block_ref", "block_ua",
-    "cache_key", "connection", "connection_upgrade", "content_length", "content_type", "date_gmt", "date_local", "document_root", "document_uri",
-    "full_x_forwarded_for", "ingress_name", "invalid_referer", "is_args", "limit_rate", "literal_dollar",
-    "location_path", "loggable", "memcached_key", "mirror_uri", "namespace",
-    "pass_access_scheme", "pass_port", "pass_server_port", "pid", "pipe", "proxy_alternative_upstream_name", "proxy_host",
-    "proxy_port", "proxy_upstream_name", "query_string", "realpath_root", "redirect_to", "remote_user", "req_id",
-    "service_name", "service_port", "status", "target", "the_real_ip", "tmp_cache_key", "uri",
+    "balancer_ewma_score", "block_ref", "block_ua", "cache_key", "content_length", "content_type", "date_gmt", "date_local",
+    "document_root", "document_uri", "full_x_forwarded_for", "invalid_referer", "literal_dollar", "loggable", "memcached_key",
+    "mirror_uri", "pass_access_scheme", "pass_port", "pass_server_port", "realpath_root", "redirect_to", "req_id", "target",
+    "the_real_ip", "tmp_cache_key",
 ];
 
 /// Beginnings of the names of the others.
 #[rustfmt::skip]
-const PREFIXES: &[&str] = &[
-    "allowlist_", "ancient_", "arg_", "auth_", "binary_", "body_", "brotli_", "bytes_", "connection_", "connections_", "cookie_",
-    "fastcgi_", "forwarded_for_", "geoip2_", "geoip_", "gzip_", "host", "http", "jwt_", "limit_", "modern_", "msec", "msie",
-    "nginx_", "opentelemetry_", "otel_", "proxy_", "realip_",
-    "remote_", "request_", "scheme", "secure_link", "sent_", "server_", "session_", "sluice_", "slice_", "spdy", "ssl_",
-    "tcpinfo_", "time_", "uid_", "upstream_",
+const BEGINNINGS: &[&str] = &[
+    "allowlist_", "ancient_", "binary_", "brotli_", "connections_", "forwarded_for_", "geoip2_", "geoip_", "gzip_", "host", "http",
+    "jwt_", "modern_", "msec", "msie", "nginx_", "opentelemetry_", "otel_", "scheme", "secure_link", "session_", "sluice_", "slice_",
+    "spdy", "uid_",
 ];
 
 /// True if a variable is more than a snippet's own. `name` is in lower case.
 pub(in crate::snippet) fn has_a_meaning(name: &str) -> bool {
-    NAMES.contains(&name)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    sluice_pattern::is_variable_of_nginx(name)
+        || NAMES.contains(&name)
+        || BEGINNINGS.iter().any(|begin| name.starts_with(begin))
         || expression::parse(&format!("${{{name}}}")).is_ok()
 }
 
@@ -51,6 +47,7 @@ mod tests {
         for name in [
             "args",
             "limit_rate",
+            "request",
             "http_a",
             "sluice_holds",
             "service_name",

@@ -30,13 +30,13 @@ pub struct Server {
     pub routes: Vec<HttpRoute>,
 }
 
-/// Room for headers of requests, and timeouts in milliseconds.
+/// Connections of clients to a server: buffers for headers, timeouts in milliseconds, and how long a connection lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ConnectionSettings {
     /// Bytes of the first buffer for headers.
     #[serde(skip_serializing_if = "is_default")]
     pub header_buffer: Option<u32>,
-    /// Further ones.
+    /// Further buffers for headers, one for each line that does not fit into the first.
     #[serde(skip_serializing_if = "is_default")]
     pub large_header_buffers: Option<HeaderBuffers>,
     /// Time for the headers of a request.

@@ -69,7 +69,7 @@ pub(crate) struct CompileOptions<'a> {
     pub(crate) not_needed: &'a dyn Fn(&str) -> Option<&'static str>,
 }
 
-/// Compiles a snippet. Errors say which of them nginx has not.
+/// Compiles a snippet. Errors on Envoy say what nginx would serve.
 pub(crate) fn compile(
     text: &str,
     block: Block,
@@ -205,7 +205,7 @@ fn compile_in_order(
     parts.finish(all, proxy.flatten())
 }
 
-/// A snippet in the making.
+/// Parts of a snippet in the making.
 struct Parts<'a> {
     block: Block,
     options: CompileOptions<'a>,
@@ -345,7 +345,7 @@ impl<'a> Parts<'a> {
         check_proxied(&self.locations, self.has_internal, &server_rewrites, all)?;
         let paths = self.locations.iter().map(|location| &location.path);
         check_rewrites(&direct_responses, paths, all)?;
-        let too_long = || SnippetError::new(1, "a named location that is too long");
+        let too_long = || SnippetError::new(1, "the response of a named location is too long");
         let named = self.named.into_iter().map(|it| it.within(&filters));
         let named: Option<Vec<_>> = named.collect();
         let named = named.ok_or_else(too_long)?;

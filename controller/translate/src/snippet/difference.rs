@@ -3,7 +3,7 @@
 /// Difference from ingress-nginx that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
-    /// Of `add_header` without `always`: nginx adds such a header to answers without an error only.
+    /// Of `add_header` without `always`: nginx adds such a header to responses without an error only.
     AddsToErrors,
     /// Of `expires` with a time: `Cache-Control` alone says it.
     WithoutDate,

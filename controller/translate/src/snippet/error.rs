@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// So many of many things are named in a report.
+/// Things that a report names of many.
 const MOST: usize = 5;
 
 /// The first of many texts, and how many more there are.
@@ -45,7 +45,7 @@ impl SnippetError {
         SnippetError::new(line, "invalid nginx configuration")
     }
 
-    /// Whatever is wrong behind it may be only because of it.
+    /// True if nothing behind it is worth a look: what seems wrong there may be so only because of it.
     pub(super) fn is_last(&self) -> bool {
         self.directive.is_none()
     }
@@ -88,7 +88,7 @@ impl SnippetErrors {
         }
     }
 
-    /// Says of errors in Envoy which of them nginx has not. `with_nginx`: what it cannot serve of the same snippet.
+    /// Marks errors of Envoy that nginx does not have. `with_nginx`: what it cannot serve of the same snippet.
     pub(crate) fn mark_served_by_nginx(&mut self, with_nginx: Option<SnippetErrors>) {
         let others = with_nginx.unwrap_or_default().0;
         // Behind such an error nothing was looked at.

@@ -1,4 +1,4 @@
-//! Judgement of a snippet that is not served: whether its paths are closed, and what to use in its place.
+//! Judgement of a snippet that is not served: are its paths closed, and what is there in its place?
 
 pub(super) mod defaults;
 pub(super) mod harmless;
@@ -22,10 +22,11 @@ pub(crate) enum Language {
     ModSecurity,
 }
 
-/// Names the alternatives to directives; empty when there are none. The catalogues that it knows come after this module.
+/// Names the alternatives to directives; empty where there are none. A function, because the catalogue of annotations depends on this
+/// module.
 pub(crate) type Alternatives = fn(&[Vec<String>], Option<DataPlane>, AdviceFor) -> String;
 
-/// Facts about directives from catalogues that come after this module.
+/// Facts about directives from catalogues that depend on this module.
 #[derive(Clone, Copy)]
 pub(crate) struct Catalogues {
     pub(crate) alternatives: Alternatives,
@@ -45,15 +46,15 @@ pub(crate) enum AdviceFor {
 /// Judgement of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Judgement {
-    /// The alternative to it.
+    /// Advice on alternatives to it.
     pub(crate) advice: String,
-    /// Why its paths are closed, if they are.
+    /// Reason why its paths are closed, if they are.
     pub(crate) closing: Option<String>,
-    /// It says what is so without it.
+    /// It sets only defaults.
     pub(crate) is_default: bool,
 }
 
-/// The language of an annotation or a key of the ConfigMap; `None`: that is no snippet.
+/// Language of the snippet in an annotation or a key of the ConfigMap; `None`: it has no snippet.
 pub(crate) fn language(name: &str) -> Option<Language> {
     Some(match name {
         "auth-snippet"
@@ -69,7 +70,7 @@ pub(crate) fn language(name: &str) -> Option<Language> {
     })
 }
 
-/// A snippet closes its paths, unless everything in it is known to restrict no access.
+/// Judges a snippet: it closes its paths, unless everything in it is known to restrict no access.
 pub(crate) fn judge(
     text: &str,
     language: Language,
@@ -117,7 +118,7 @@ fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(Stri
     for piece in Pieces::new(text) {
         match piece {
             Err(SyntaxError { line }) => {
-                found.push(("text that nginx does not take".to_owned(), line));
+                found.push(("invalid nginx configuration".to_owned(), line));
                 return found;
             }
             Ok(Piece::End) => match open.pop() {

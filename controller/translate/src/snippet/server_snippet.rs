@@ -26,7 +26,7 @@ pub(crate) struct ServerSnippet {
     pub(crate) access_log_off: bool,
     /// Routes of its own.
     pub(crate) locations: Vec<Location>,
-    /// Room for headers of requests on a host of its namespace.
+    /// Connections of clients to hosts of its namespace.
     pub(crate) connections: ConnectionSettings,
     /// Paths that are looked for in place of others.
     pub(crate) rewrites: Vec<ServerRewrite>,

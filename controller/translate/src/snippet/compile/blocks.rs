@@ -50,7 +50,7 @@ impl Parts<'_> {
         let location = compile_directives(block, Block::LocationOfServer, None, self.options)?;
         self.headers.differences.extend(&location.differences);
         let location = location.into_named_location(name).ok_or_else(|| {
-            let reason = "a named location has one return, without conditions, and headers of it";
+            let reason = "a named location may have one return without conditions, and headers";
             SnippetError::new(directive.line, reason)
         })?;
         if self.named.iter().any(|other| other.name == location.name) {

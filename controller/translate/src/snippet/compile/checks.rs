@@ -19,8 +19,8 @@ pub(super) fn line_of_if(all: &[Directive]) -> usize {
     conditions.next().map_or(1, |directive| directive.line)
 }
 
-/// A path that was changed is looked for among locations that answer themselves, and a location to pods has nothing of its server, which in
-/// nginx it inherits.
+/// Checks that a location with `proxy_pass` would inherit nothing of its server in nginx, and that no `rewrite` leads to a path where such a
+/// location, or one that is `internal`, may be: a new path is looked for among the others only.
 pub(super) fn check_proxied(
     locations: &[Location],
     has_internal: bool,
@@ -36,7 +36,8 @@ pub(super) fn check_proxied(
     }
     let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
     let line = rewrite.next().map_or(1, |directive| directive.line);
-    let reason = "rewrite to another path is not supported beside a location with proxy_pass";
+    let reason =
+        "rewrite to another path is not supported beside a location with proxy_pass or internal";
     Err(SnippetError::new(line, reason))
 }
 
@@ -54,7 +55,8 @@ fn check_inherited(all: &[Directive]) -> Result<(), SnippetError> {
     Ok(())
 }
 
-/// Envoy compares a path with the patterns of both, the rewrite and each location where it is.
+/// Checks that Envoy can compare a path with both patterns, that of a `rewrite` and that of each location that the `rewrite` is in or
+/// beside.
 pub(super) fn check_rewrites(
     responses: &[DirectResponse],
     mut locations: impl Iterator<Item = impl Borrow<LocationPath>>,
@@ -68,12 +70,12 @@ pub(super) fn check_rewrites(
     let mut rewrite = all.iter().filter(|directive| directive.name() == "rewrite");
     let first = rewrite.next().or_else(|| all.first());
     let line = first.map_or(1, |directive| directive.line);
-    let reason = "rewrite is not supported beside a location whose pattern is as long";
+    let reason = "rewrite is not supported in or beside a location with a pattern of this size: Envoy compares paths with both patterns";
     Err(SnippetError::new(line, reason))
 }
 
-/// Checks that no other directive has a variable that is set and that no condition or response reads. `unasked`: the lines where they
-/// are set.
+/// Checks that no other directive reads a variable that `set` alone has, and no `if`, `return` or `rewrite`. `unasked`: such variables,
+/// and the lines where they are set.
 pub(super) fn check_unasked(
     unasked: &BTreeMap<String, usize>,
     all: &[Directive],
@@ -94,7 +96,7 @@ pub(super) fn check_unasked(
     Ok(())
 }
 
-/// True if a directive changes nothing where it stands.
+/// True of a directive that changes nothing in this block.
 pub(super) fn has_no_effect(words: &[&str], block: Block) -> bool {
     defaults::is_default(words)
         || match block {

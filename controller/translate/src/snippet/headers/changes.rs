@@ -32,17 +32,17 @@ use crate::snippet::syntax::tree::Directive;
 /// Settings that decide which headers a snippet may change.
 #[derive(Clone, Copy)]
 pub(crate) struct HeaderOptions<'a> {
-    /// Another setting has a say about the header.
+    /// True of a header that another setting changes.
     pub(crate) is_set_elsewhere: &'a dyn Fn(&HeaderName) -> bool,
     /// Pods are spoken to in gRPC, which has directives of its own.
     pub(crate) speaks_grpc: bool,
     /// Names of headers may have underscores.
     pub(crate) underscores: bool,
-    /// Things that are believed of clients, and told to pods.
+    /// Headers about clients: those that are trusted, and those that pods get.
     pub(crate) forwarded: &'a Forwarded,
     /// Users are known by their passwords (Basic), all of them.
     pub(crate) knows_users: bool,
-    /// Headers of pods that the operator hides.
+    /// Headers of pods' responses that the operator hides.
     pub(crate) hidden: &'a [HeaderName],
     /// Headers that nginx would not send with errors are sent with them, too.
     pub(crate) adds_to_errors: bool,
@@ -200,14 +200,14 @@ impl<'a> HeaderChanges<'a> {
         (!is_reserved && !(self.options.is_set_elsewhere)(&name)).then_some(name)
     }
 
-    /// A header that a value reads.
+    /// Name of a header that a value reads; `None`: it is not what the client sent.
     fn source(&self, name: &str) -> Option<HeaderName> {
         let name = HeaderName::parse(name).ok()?;
         let is_reserved = is_reserved_in_requests(&name);
         (!is_reserved && !(self.options.is_set_elsewhere)(&name)).then_some(name)
     }
 
-    /// A header that pods may be told.
+    /// Name of a header that a snippet may set for pods.
     fn request_name(&self, name: &str) -> Option<HeaderName> {
         let name = HeaderName::parse(name).ok()?;
         let is_own = is_own_in_requests(&name, self.options.forwarded);
@@ -254,7 +254,7 @@ impl<'a> HeaderChanges<'a> {
         let mut changed = self.read.intersection(&self.of_request);
         if let Some(name) = changed.next() {
             return Err(error(format!(
-                "a value reads the request header {name}, which is changed"
+                "a value reads the request header {name}, which the snippet changes"
             )));
         }
         let mut filters = Vec::new();

@@ -1,4 +1,4 @@
-//! Request headers that tell pods of the client, when a snippet says them again.
+//! Request headers about the client that a snippet sets again.
 //!
 //! nginx sends both lines then, ingress-nginx's first, and pods differ in which they read. Here pods get one: the snippet's where it
 //! says something of its own. No value is the client's that was not before.
@@ -17,7 +17,7 @@ const ORIGINAL_FOR: &str = "x-original-forwarded-for";
 const ORIGINAL_HOST: &str = "x-original-forwarded-host";
 const ORIGINAL_URI: &str = "x-original-uri";
 
-/// Headers that nobody but Sluice says; the others of their prefixes are like any.
+/// Headers that Sluice alone sets; others with their prefixes are like any other.
 const OWN: [&str; 7] = [
     FOR,
     HOST,
@@ -27,7 +27,7 @@ const OWN: [&str; 7] = [
     ORIGINAL_FOR,
     ORIGINAL_HOST,
 ];
-/// Of Envoy.
+/// Envoy's header with the client's certificate.
 const CLIENT_CERTIFICATE: &str = "x-forwarded-client-cert";
 
 /// Meaning of such a header and its value.
@@ -83,13 +83,13 @@ fn is_port(text: &str) -> bool {
     is_plain && text.parse::<u16>().is_ok()
 }
 
-/// True if Sluice or Envoy says the header, in whatever spelling.
+/// True if Sluice or Envoy sets the header, in whatever spelling.
 pub(super) fn is_own(name: &HeaderName, settings: &Forwarded) -> bool {
     let is = |other: &str| name.is_alike(other);
     OWN.into_iter().any(is) || is(CLIENT_CERTIFICATE) || (settings.original_uri && is(ORIGINAL_URI))
 }
 
-/// The headers that nobody but Sluice says.
+/// The headers that Sluice or Envoy alone set.
 pub(in crate::snippet) fn own() -> impl Iterator<Item = &'static str> {
     OWN.into_iter().chain([CLIENT_CERTIFICATE])
 }

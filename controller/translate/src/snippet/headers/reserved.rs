@@ -4,7 +4,7 @@ use sluice_ir::{Forwarded, HeaderName};
 
 use super::forwarded;
 
-/// Response headers that belong to the data plane, to sessions, or to how a body is written down.
+/// Response headers that belong to the data plane, to sessions, or to the encoding of a body.
 pub(super) const OF_RESPONSES: &[&str] = &[
     "connection",
     "content-encoding",

@@ -49,7 +49,7 @@ pub(in crate::snippet) fn check(
     if variants.is_empty() {
         Ok(())
     } else if block != Block::Location {
-        Err("headers within an if without return are for a configuration-snippet")
+        Err("headers within an if without return are supported only in a configuration-snippet")
     } else if all.any(|headers| headers.reads(Variable::is_of_response)) {
         // nginx makes the values of these headers with the conditions.
         Err(

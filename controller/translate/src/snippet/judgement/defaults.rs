@@ -1,4 +1,4 @@
-//! Directives that say what is so without them.
+//! Directives that set what is set anyway.
 
 use super::harmless_headers;
 use crate::snippet::syntax::statements::{Piece, Pieces, Statement};
@@ -29,7 +29,7 @@ pub(crate) fn are_all(text: &str) -> bool {
     })
 }
 
-/// Why a snippet of a server has no effect, where it has none.
+/// Reason why a snippet of a server has no effect, of one that has none.
 pub(crate) fn why_without_effect(text: &str) -> &'static str {
     let is_condition = |piece| {
         let Ok(Piece::Statement(Statement { words, .. })) = piece else {
@@ -46,7 +46,7 @@ pub(crate) fn why_without_effect(text: &str) -> &'static str {
     }
 }
 
-/// The same of one directive without a block.
+/// True if one directive without a block sets a default.
 pub(in crate::snippet) fn is_default(words: &[&str]) -> bool {
     match *words {
         [name, value] => DEFAULTS.contains(&(name, value)),
@@ -73,7 +73,7 @@ pub(in crate::snippet) fn is_overridden_by_locations(words: &[&str]) -> bool {
         .is_some_and(|name| OF_EVERY_LOCATION.contains(name))
 }
 
-/// Directives about logs and about files, of which there are none.
+/// Directives about logs and about static files, of which there are none.
 const OF_LOGS_AND_FILES: &[&str] = &[
     "log_not_found",
     "log_subrequest",

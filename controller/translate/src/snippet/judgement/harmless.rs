@@ -16,7 +16,7 @@ pub(crate) enum SnippetContext {
     Location,
     /// `http {}`
     Http,
-    /// Outside of everything.
+    /// The main context.
     Main,
     /// `stream {}`
     Stream,
@@ -29,7 +29,7 @@ pub(crate) struct Effective {
     pub(crate) largest_body: Option<u64>,
 }
 
-/// Depending on its arguments.
+/// True of arguments with which a directive is harmless.
 type Test = fn(&[String], Effective) -> bool;
 
 /// Whatever its arguments.
@@ -78,7 +78,7 @@ const ALWAYS: &[&str] = &[
     "uninitialized_variable_warn",
 ];
 
-/// In `http {}`, beside those. Zones and variables do nothing until something that is no stranger here uses them.
+/// In `http {}`, beside those. Zones and variables do nothing until another directive uses them, which is judged itself.
 #[rustfmt::skip]
 const IN_HTTP: &[&str] = &[
     "fastcgi_cache_path", "limit_conn_zone", "limit_req_zone", "log_format", "map_hash_bucket_size", "map_hash_max_size",
@@ -86,7 +86,7 @@ const IN_HTTP: &[&str] = &[
     "types_hash_max_size", "variables_hash_bucket_size", "variables_hash_max_size",
 ];
 
-/// Outside of everything.
+/// In the main context.
 #[rustfmt::skip]
 const IN_MAIN: &[&str] = &[
     "daemon", "debug_points", "env", "error_log", "lock_file", "master_process", "pcre_jit", "pid", "ssl_engine",
@@ -104,7 +104,7 @@ const IN_STREAM: &[&str] = &[
     "variables_hash_bucket_size", "variables_hash_max_size",
 ];
 
-/// As long as their arguments say nothing that counts, which is what the text says.
+/// With some arguments, which the text names.
 const SOMETIMES: &[(&str, &str, Test)] = &[
     (
         "client_max_body_size",

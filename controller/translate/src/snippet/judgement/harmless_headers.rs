@@ -1,8 +1,8 @@
-//! Directives about headers, as far as nothing is missing without them.
+//! Directives about headers that restrict no access.
 
 use crate::snippet::syntax::variables::bare;
 
-/// Headers that name software, and keep nothing to anybody.
+/// Headers that name software: nobody is kept out where they are hidden.
 const OF_SOFTWARE: &[&str] = &[
     // Linkerd's documentation hides what its proxy once said.
     "l5d-remote-ip",
@@ -51,7 +51,7 @@ const SAID_ANYWAY: &[(&str, &[&str])] = &[
     ("x-scheme", &["$scheme", "$pass_access_scheme", "https"]),
 ];
 
-/// Of a connection, or about how an answer is written down: who says something else gets the same.
+/// Headers of a connection, or about the encoding of a response: no access depends on their values.
 const OF_NO_CONSEQUENCE: &[&str] = &["accept-encoding", "connection"];
 
 /// `proxy_hide_header NAME`, `more_clear_headers NAME ...`

@@ -38,7 +38,7 @@ pub(in crate::snippet) fn split(
     first.at_most(found.len(), MAX_LOCATIONS, "locations")?;
     // It looks for a location once more.
     if let Some(rewrite) = around.iter().find(|it| looks_again(it)) {
-        let reason = "rewrite to another location is not supported beside location";
+        let reason = "rewrite to another location is not supported beside a nested location";
         return Err(rewrite.because(reason).into());
     }
     let mut errors = SnippetErrors::default();

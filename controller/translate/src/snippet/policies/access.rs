@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sluice_ir::{Cidr, IpAccess};
 
-/// Networks that one snippet may name, and that may become of these.
+/// Networks that one snippet may name, and that its lists may have.
 const MAX_NETWORKS: usize = 1000;
 
 /// The lists of a snippet in the making.

@@ -25,7 +25,7 @@ const MOST_REQUESTS: u32 = 1_000_000;
 /// Bytes of all headers that Envoy takes where the ConfigMap says nothing.
 const OF_ENVOY: u64 = 60 << 10;
 
-/// Their names.
+/// Names of these directives.
 pub(in crate::snippet) const DIRECTIVES: [&str; 8] = [
     "client_header_buffer_size",
     "large_client_header_buffers",
@@ -69,7 +69,7 @@ pub(in crate::snippet) fn add(settings: &mut ConnectionSettings, words: &[&str])
     setting.replace(time).is_none().then_some(())
 }
 
-/// Takes one about headers.
+/// Takes a directive about buffers for headers.
 fn add_room(room: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
     let within = |size: &u64| (LEAST..=MOST).contains(size);
     let is_first = match *words {

@@ -27,7 +27,7 @@ const UPSTREAM_NAME: &str = "$proxy_upstream_name";
 /// Group of what follows the location's own path, with ends of lines in it.
 pub(crate) const REST: &str = r"([\s\S]*)";
 
-/// Pods of a location, and how they are spoken to.
+/// Pods of a location, and settings of requests to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProxyPass {
     pub(crate) upstream: ProxyUpstream,
@@ -37,7 +37,7 @@ pub(crate) struct ProxyPass {
     pub(crate) rewrite: Option<PathRewrite>,
     /// In place of the rewrite where they change something.
     pub(crate) path_changes: Vec<PathChange>,
-    /// `Host` that pods are told in place of the client's.
+    /// `Host` that pods get in place of the client's.
     pub(crate) host: Option<Expression>,
     /// Seconds.
     pub(crate) read_timeout: Option<u32>,
@@ -76,7 +76,7 @@ pub(crate) enum ProxyUpstream {
     Named(String),
 }
 
-/// The same in the making. nginx takes no directive twice.
+/// [`ProxyPass`] in the making. nginx takes no directive twice.
 #[derive(Clone, Debug, Default)]
 pub(in crate::snippet) struct ProxyDirectives {
     url: Option<String>,
@@ -93,7 +93,7 @@ pub(in crate::snippet) struct ProxyDirectives {
 }
 
 impl ProxyDirectives {
-    /// True of a directive that is for them alone.
+    /// True of a directive that belongs to `proxy_pass`.
     pub(in crate::snippet) fn know(words: &[&str]) -> bool {
         const NAMES: [&str; 10] = [
             "client_max_body_size",
@@ -146,7 +146,7 @@ impl ProxyDirectives {
         is_first.then_some(())
     }
 
-    /// It has no effect on Envoy.
+    /// True if `limit_rate_after` has an effect, which it has not on Envoy.
     pub(in crate::snippet) fn is_delayed(&self) -> bool {
         self.bandwidth.begins_later()
     }

@@ -14,7 +14,7 @@ const TUNING: &[&str] = &[
     "uninitialized_variable_warn",
 ];
 
-/// They say how responses are cached, which `proxy_cache` alone makes them.
+/// Directives about the cache that `proxy_cache` switches on.
 const OF_CACHES: &[&str] = &[
     "proxy_cache_background_update",
     "proxy_cache_bypass",

@@ -22,7 +22,7 @@ use crate::snippet::difference::Difference;
 use crate::snippet::syntax::variables::bare;
 use crate::support::DataPlane;
 
-/// Their names.
+/// Names of these directives.
 pub(in crate::snippet) const DIRECTIVES: [&str; 12] = [
     "grpc_buffer_size",
     "grpc_next_upstream",
@@ -37,7 +37,7 @@ pub(in crate::snippet) const DIRECTIVES: [&str; 12] = [
     "proxy_ssl_protocols",
     "proxy_ssl_server_name",
 ];
-/// Those of them that only pods are told of which speak gRPC.
+/// Prefix of those that are for pods that speak gRPC.
 const OF_GRPC: &str = "grpc_";
 
 /// Host of ingress-nginx's `proxy_pass`, which pods are told where no other is said.
@@ -97,7 +97,7 @@ pub(in crate::snippet) struct UpstreamOptions<'a> {
     pub(in crate::snippet) data_plane: Option<DataPlane>,
 }
 
-/// The same in the making. nginx takes no directive twice.
+/// [`Upstream`] in the making. nginx takes no directive twice.
 #[derive(Clone, Debug, Default)]
 pub(in crate::snippet) struct UpstreamDirectives {
     said: Upstream,

@@ -1,8 +1,8 @@
 //! `set`, `if`, `return` and `rewrite` as direct responses.
 //!
-//! nginx runs these directives one after the other, before it asks who may come in. Here all ways through them are followed at
-//! once: each branch is what a request has shown to be on it, and what the snippet's own variables are then. A `return` ends its
-//! branches, each with a response.
+//! nginx runs these directives one after the other, before access control. Here all ways through them are followed at once: each
+//! branch has the conditions of the requests on it, and the values of the snippet's own variables. A `return` ends its branches, each
+//! with a response.
 
 mod path_changes;
 mod redirects;
@@ -44,7 +44,7 @@ const WAYS: &str = "ways through its conditions";
 pub(crate) const MAX_RESPONSES: usize = 32;
 /// Conditions of one response.
 pub(crate) const MAX_CONDITIONS: usize = 8;
-/// `set`, `if` and `return` of one snippet: each costs a copy of every way so far.
+/// `set`, `if`, `return` and `rewrite` of one snippet: each costs a copy of every way so far.
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
 const MAX_FLAGS: usize = 16;
@@ -71,7 +71,7 @@ pub(in crate::snippet) struct Responses<'a> {
     headers: Option<BlockHeaders>,
     /// Those of the responses that have their own.
     own_headers: Vec<(usize, BlockHeaders)>,
-    /// They cannot be known: not all hosts are.
+    /// The condition compares the host, and not all hosts are known.
     lacks_hosts: bool,
     /// It is for the servers of all Ingresses.
     of_all_servers: bool,
@@ -81,9 +81,9 @@ pub(in crate::snippet) struct Responses<'a> {
     flags: BTreeMap<String, usize>,
     /// Those that every branch begins with.
     constants: Option<&'a Flags>,
-    /// Those that something has asked for.
+    /// Those that a condition or a response has read.
     asked: BTreeSet<String>,
-    /// Variables without a value may be read: nothing that runs before can have set them, or somebody else asks whether it has.
+    /// Variables without a value may be read: nothing that runs before can have set them, or another check asks whether it has.
     pub(in crate::snippet) reads_unset: bool,
     /// Those that were read so: to nginx they are empty.
     unset: BTreeSet<String>,
@@ -231,7 +231,11 @@ impl<'a> Responses<'a> {
     ) -> Result<Vec<Branch>, SnippetErrors> {
         let unsupported = || directive.unsupported();
         self.directives += 1;
-        directive.at_most(self.directives, MAX_DIRECTIVES, "of set, if and return")?;
+        directive.at_most(
+            self.directives,
+            MAX_DIRECTIVES,
+            "set, if, return and rewrite directives",
+        )?;
         match (directive.words().as_slice(), &directive.block) {
             (["set", variable, value], None) => {
                 let name = variable_name(variable).ok_or_else(unsupported)?;

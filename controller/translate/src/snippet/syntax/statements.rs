@@ -3,12 +3,12 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A piece of a text.
+/// A statement, or the end of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::snippet) enum Piece {
     /// A directive.
     Statement(Statement),
-    /// The end of what a directive has between braces.
+    /// The end of a directive's block.
     End,
 }
 
@@ -25,7 +25,7 @@ pub(in crate::snippet) struct Statement {
     pub(in crate::snippet) written: String,
 }
 
-/// A text that nginx would not take, from this line on.
+/// nginx would refuse the text at this line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::snippet) struct SyntaxError {
     pub(in crate::snippet) line: usize,

@@ -10,7 +10,7 @@ use crate::snippet::error::SnippetError;
 /// Blocks within blocks.
 const MAX_DEPTH: usize = 4;
 
-/// A directive, and what it has between braces.
+/// A directive and its block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::snippet) struct Directive {
     /// The name first.
@@ -31,7 +31,7 @@ impl Directive {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// The same in other words, as errors about it do not say.
+    /// The same directive in other words and with another block; errors quote it as it was written.
     pub(in crate::snippet) fn in_other_words(
         &self,
         words: Vec<String>,
@@ -44,7 +44,7 @@ impl Directive {
         }
     }
 
-    /// Another one in its place.
+    /// Other words in its place, without a block.
     pub(in crate::snippet) fn without_block(&self, words: Vec<String>) -> Self {
         Directive {
             words,
@@ -93,7 +93,7 @@ impl Directive {
     }
 }
 
-/// True if it is of the module for Lua.
+/// True of a directive of the Lua module.
 fn is_lua(name: &str) -> bool {
     name.contains("_by_lua") || name.starts_with("lua_")
 }

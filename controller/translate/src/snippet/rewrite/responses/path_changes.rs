@@ -46,7 +46,7 @@ impl Responses<'_> {
         directive: &Directive,
     ) -> Result<(), SnippetError> {
         let reason = if !self.server_rewrites.is_empty() {
-            "after a rewrite to a path only further ones are supported: nginx does not get there for the paths that it has changed"
+            "after a rewrite to a path only further ones are supported: nginx runs nothing else for a path that it has rewritten"
         } else if !self.path_changes.is_empty() {
             "after rewrite with break only further rewrites with break are supported; after rewrite with last, no if, set, return or rewrite"
         } else {

@@ -18,8 +18,7 @@ impl Responses<'_> {
         match ends || self.variants.is_empty() {
             true => Ok(()),
             false => {
-                let reason =
-                    "behind headers within an if nothing but an if with return is supported";
+                let reason = "after an if with headers, only an if with return is supported";
                 Err(SnippetError::new(directive.line, reason))
             }
         }

@@ -2,7 +2,8 @@
 
 use proxy_wasm::types::Action;
 
-use sluice_filter_worker::Copies;
+use sluice_filter_config::host_contract::Copies;
+use sluice_filter_worker::prepare_copy;
 
 use crate::host;
 use crate::vm::Vm;
@@ -13,7 +14,7 @@ pub(crate) fn on_request_headers(context: u32, has_body: bool) -> Action {
     fail_if_asked();
     Vm::with(|vm| match vm.copies() {
         Some(copies) => {
-            copies.prepare(&vm.stream(), has_body);
+            prepare_copy(copies, &vm.stream(), has_body);
             Action::Continue
         }
         None => vm.on_request_headers(context),

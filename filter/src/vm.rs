@@ -6,12 +6,10 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use proxy_wasm::types::Action;
-use sluice_filter_config::host_contract::UNKNOWN_ROUTES;
+use sluice_filter_config::host_contract::{Copies, UNKNOWN_ROUTES};
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, Timestamp};
-use sluice_filter_worker::{
-    Copies, LogLevel, Pending, Refusals, RequestAction, SharedCounters, Worker,
-};
+use sluice_filter_worker::{LogLevel, Pending, Refusals, RequestAction, SharedCounters, Worker};
 
 use crate::host::SharedData;
 use crate::in_flight::InFlight;

@@ -219,7 +219,6 @@ fn mirrored() -> HttpRoute {
         host: Some("copies.test".to_owned()),
         address: None,
         path: None,
-        bodiless: false,
         fraction,
     };
     let mirrors = vec![

@@ -91,13 +91,14 @@ pub use server::{ConnectionSettings, Server};
 pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};
+pub use sluice_filter_config::host_contract::Copies;
 pub use stream::{L4Protocol, Stream, StreamPort};
 pub use tls::{
     CLIENT_CERTIFICATE_HEADERS, ClientCertificates, ClientValidation, HostTls, RefusalPage,
     ServerTls, VerifyClient,
 };
 pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
-pub use transport::{Copies, KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
+pub use transport::{KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 pub use waf::Waf;
 
 /// Defaults are not serialised, so that golden files show only what differs.

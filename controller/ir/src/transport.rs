@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use crate::{SecretId, is_default};
+use crate::{Copies, SecretId, is_default};
 
 /// Two routes that speak differently to the same pods have two backends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -28,16 +28,6 @@ pub struct Transport {
     /// Form of the copies that a mirror gets; `None` are requests of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub copies: Option<Copies>,
-}
-
-/// Form of the requests that are copies of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Copies {
-    /// With the bodies of their requests.
-    Whole,
-    /// Without bodies.
-    Bodiless,
 }
 
 impl Default for Transport {

@@ -17,7 +17,7 @@ use crate::location::auth_request::AuthLocation;
 use crate::location::direct_response::DirectResponses;
 use crate::location::errors::{self, Asked};
 use crate::location::matching::Matching;
-use crate::location::mirror::{self, Copies};
+use crate::location::mirror::{self, MirrorLocation};
 use crate::location::redirect;
 use crate::settings::Settings;
 use crate::stream::passthrough;
@@ -56,7 +56,7 @@ pub(crate) struct ServerConf<'a> {
     has_table: bool,
     /// Locations of the hosts that are in a table, rendered.
     profiles: Option<String>,
-    copies: Vec<Copies>,
+    mirrors: Vec<MirrorLocation>,
     errors: Vec<Asked>,
     auth_location: Option<AuthLocation>,
     /// Something takes every path.
@@ -102,7 +102,7 @@ impl<'a> ServerConf<'a> {
                 .iter()
                 .any(|sign| taken.contains(&(*sign, "/".to_owned()))),
             waf_files: waf::around_server(&context.place, settings),
-            copies: mirror::copies(&open, context.config),
+            mirrors: mirror::locations(&open, context.config),
             errors: errors::asked(&open, context),
             auth_location: AuthLocation::for_server(
                 Host {
@@ -127,7 +127,7 @@ impl<'a> ServerConf<'a> {
             subject,
             app_root,
             waf_files,
-            copies,
+            mirrors,
             errors,
             auth_location,
             locations,
@@ -152,7 +152,7 @@ impl<'a> ServerConf<'a> {
             || subject.is_some()
             || app_root.is_some()
             || auth_location.is_some()
-            || !(waf_files.is_empty() && copies.is_empty() && errors.is_empty());
+            || !(waf_files.is_empty() && mirrors.is_empty() && errors.is_empty());
         let is_alone = !has_more && locations.iter().all(|it| it.can_be_found(locations));
         is_alone.then_some(locations)
     }

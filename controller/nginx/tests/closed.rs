@@ -53,7 +53,6 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
         host: Some("copies.test".to_owned()),
         address: None,
         path: None,
-        bodiless: false,
         fraction: None,
     };
     let policies = [

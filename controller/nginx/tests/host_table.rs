@@ -164,7 +164,6 @@ fn with_more_in_locations() -> Vec<(&'static str, Server)> {
         host: Some("copies.test".to_owned()),
         address: None,
         path: None,
-        bodiless: false,
         fraction: None,
     };
     let mut pages = route("b.test", prefix("/"));

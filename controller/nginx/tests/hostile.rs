@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Backend, BackendId, Blocked, Config, ErrorPages, ErrorRequest, Expression, Fraction,
-    GlobalConfig, Header, HeaderName, HttpRoute, Mirror, MirrorPath, PathMatch, PathRegex,
-    PathRewrite, Policy, Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue,
-    Server, ServerName, ServerTls, Shared, Substitution, SubstitutionPart, Template, TemplatePart,
-    TextMatch, Transport, UpstreamTls, Verify,
+    Action, Backend, BackendId, Blocked, Config, Copies, ErrorPages, ErrorRequest, Expression,
+    Fraction, GlobalConfig, Header, HeaderName, HttpRoute, Mirror, MirrorPath, PathMatch,
+    PathRegex, PathRewrite, Policy, Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId,
+    SecretValue, Server, ServerName, ServerTls, Shared, Substitution, SubstitutionPart, Template,
+    TemplatePart, TextMatch, Transport, UpstreamTls, Verify,
 };
 use sluice_nginx::{Element, OpenSsl, Settings, render};
 
@@ -34,7 +34,7 @@ fn config(text: &str) -> Config {
         servers: [(name, Arc::new(server))].into_iter().collect(),
         backends: shared([
             (id, of_pods(text)),
-            (copies, Backend::default()),
+            (copies, bodiless()),
             (pages, Backend::default()),
         ]),
         secrets: [(SecretId::new(format!("n/{text}/ca")), authorities())]
@@ -151,10 +151,20 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
                 literal: text.to_owned(),
                 request_uri: true,
             }),
-            bodiless: true,
             fraction: Fraction::new(1, 3),
         }],
         ..Policy::default()
+    }
+}
+
+/// Mirror whose copies have no body.
+fn bodiless() -> Backend {
+    Backend {
+        transport: Transport {
+            copies: Some(Copies::Bodiless),
+            ..Transport::default()
+        },
+        ..Backend::default()
     }
 }
 

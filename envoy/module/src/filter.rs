@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use sluice_envoy_abi::{Filter, HeadersStatus, Stream};
-use sluice_filter_worker::{Pending, RequestAction};
+use sluice_filter_worker::{Pending, RequestAction, prepare_copy};
 
 use crate::settings::{Role, Settings};
 use crate::stream::EnvoyStream;
@@ -46,7 +46,7 @@ impl Filter for RequestFilter {
     fn on_request_headers(&self, stream: &Stream<'_>, has_body: bool) -> HeadersStatus {
         let request = EnvoyStream::new(stream, self.settings);
         if let Role::Mirror(copies) = self.settings.role {
-            copies.prepare(&request, has_body);
+            prepare_copy(copies, &request, has_body);
             return HeadersStatus::Continue;
         }
         #[cfg(feature = "fault-injection")]

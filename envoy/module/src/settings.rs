@@ -1,8 +1,7 @@
 //! The part of a configuration that each request needs.
 
 use sluice_envoy_abi::Counter;
-use sluice_filter_config::host_contract::{FILTER, LOOKUP_FILTER};
-use sluice_filter_worker::Copies;
+use sluice_filter_config::host_contract::{Copies, FILTER, LOOKUP_FILTER};
 
 /// Settings of a filter.
 #[derive(Clone, Copy)]

@@ -8,6 +8,8 @@
 //!
 //! Drop-in configurations use these names as well, so a change of one breaks them.
 
+use serde::Serialize;
+
 /// Prefix of all request headers between the data plane and the filter. Clients cannot send such headers to an Envoy
 /// that Sluice configures.
 pub const HEADER_PREFIX: &str = "x-sluice-";
@@ -54,6 +56,41 @@ pub const LOOKUP_FILTER: &str = "sluice.lookup";
 pub const MIRROR_FILTER: &str = "sluice.mirror";
 /// The same for copies without bodies.
 pub const BODILESS_MIRROR_FILTER: &str = "sluice.mirror.bodiless";
+
+/// Form of the requests that are copies of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Copies {
+    /// With the bodies of their requests.
+    Whole,
+    /// Without bodies.
+    Bodiless,
+}
+
+impl Copies {
+    /// The copies that the filter of this name prepares; `None`: it is another filter.
+    #[must_use]
+    pub fn of_filter(name: &[u8]) -> Option<Copies> {
+        let mut all = [Copies::Whole, Copies::Bodiless].into_iter();
+        all.find(|copies| copies.filter().as_bytes() == name)
+    }
+
+    /// Name of the filter that prepares them.
+    #[must_use]
+    pub fn filter(self) -> &'static str {
+        match self {
+            Copies::Whole => MIRROR_FILTER,
+            Copies::Bodiless => BODILESS_MIRROR_FILTER,
+        }
+    }
+
+    /// True if the host has to drop bodies.
+    #[must_use]
+    pub fn are_bodiless(self) -> bool {
+        self == Copies::Bodiless
+    }
+}
+
 /// Request header of a copy with its target. Where there is a space, the path before it has the query of the target behind it.
 pub const MIRROR_TARGET_HEADER: &str = "x-sluice-mirror-target";
 
@@ -99,3 +136,18 @@ pub const OWNER: NginxVariable = nginx_variable!("sluice_ticket");
 /// The outcome of a request in the nginx module of Sluice: a line for each of `$upstream_addr`, `$upstream_status`,
 /// `$upstream_connect_time` and `$upstream_response_time`.
 pub const OUTCOME: NginxVariable = nginx_variable!("sluice_outcome");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_prepares_copies_by_its_name() {
+        let of_filter = |name: &str| Copies::of_filter(name.as_bytes());
+        assert_eq!(of_filter(MIRROR_FILTER), Some(Copies::Whole));
+        assert!(of_filter(BODILESS_MIRROR_FILTER).is_some_and(Copies::are_bodiless));
+        for other in ["sluice", "sluice.lookup", ""] {
+            assert_eq!(of_filter(other), None, "{other:?}");
+        }
+    }
+}

@@ -30,7 +30,7 @@ mod worker;
 
 pub use counters::{Counters, SharedCounters};
 pub use document::{DocumentError, Refusals};
-pub use mirror::Copies;
+pub use mirror::prepare_copy;
 pub use observation::Observation;
 pub use pending::Pending;
 pub use request_action::RequestAction;

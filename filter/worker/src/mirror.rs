@@ -2,48 +2,18 @@
 
 use std::borrow::Cow;
 
-use sluice_filter_config::host_contract::{
-    BODILESS_MIRROR_FILTER, MIRROR_FILTER, MIRROR_TARGET_HEADER,
-};
+use sluice_filter_config::host_contract::{Copies, MIRROR_TARGET_HEADER};
 
 use crate::Stream;
 
-/// The copies that a filter prepares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copies {
-    /// With the bodies of their requests.
-    Whole,
-    /// Without bodies.
-    Bodiless,
-}
-
-impl Copies {
-    /// The copies of the filter of this name; `None` where it is asked for requests.
-    #[must_use]
-    pub fn of_filter(name: &[u8]) -> Option<Copies> {
-        [
-            (MIRROR_FILTER, Copies::Whole),
-            (BODILESS_MIRROR_FILTER, Copies::Bodiless),
-        ]
-        .into_iter()
-        .find_map(|(own, copies)| (own.as_bytes() == name).then_some(copies))
+/// Prepares the headers of a copy. `has_body`: more than headers comes.
+pub fn prepare_copy(copies: Copies, stream: &impl Stream, has_body: bool) {
+    if let Some(target) = stream.first_header(MIRROR_TARGET_HEADER) {
+        stream.set_request_header(":path", &path(&target));
+        stream.remove_request_header(MIRROR_TARGET_HEADER);
     }
-
-    /// True if the host has to drop bodies.
-    #[must_use]
-    pub fn are_bodiless(self) -> bool {
-        self == Copies::Bodiless
-    }
-
-    /// Prepares the headers of a copy. `has_body`: more than headers comes.
-    pub fn prepare(self, stream: &impl Stream, has_body: bool) {
-        if let Some(target) = stream.first_header(MIRROR_TARGET_HEADER) {
-            stream.set_request_header(":path", &path(&target));
-            stream.remove_request_header(MIRROR_TARGET_HEADER);
-        }
-        if self.are_bodiless() && has_body {
-            stream.set_request_header("content-length", b"0");
-        }
+    if copies.are_bodiless() && has_body {
+        stream.set_request_header("content-length", b"0");
     }
 }
 
@@ -72,16 +42,6 @@ mod tests {
             ("/fixed", "/fixed"),
         ] {
             assert_eq!(path(target.as_bytes()), expected.as_bytes(), "{target:?}");
-        }
-    }
-
-    #[test]
-    fn a_filter_prepares_copies_by_its_name() {
-        let of_filter = |name: &str| Copies::of_filter(name.as_bytes());
-        assert_eq!(of_filter(MIRROR_FILTER), Some(Copies::Whole));
-        assert!(of_filter(BODILESS_MIRROR_FILTER).is_some_and(Copies::are_bodiless));
-        for other in ["sluice", "sluice.lookup", ""] {
-            assert_eq!(of_filter(other), None, "{other:?}");
         }
     }
 }

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::{BackendId, is_default};
 
-/// Requests are copied to a backend; responses to copies are ignored.
+/// Requests are copied to a backend; responses to copies are ignored. Copies have a body unless the transport of the backend says
+/// otherwise ([`crate::Copies`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mirror {
     /// Backend of the copy.
@@ -20,9 +21,6 @@ pub struct Mirror {
     /// Path of the copies; `None` is that of the request with its query, as its backend gets it.
     #[serde(skip_serializing_if = "is_default")]
     pub path: Option<MirrorPath>,
-    /// Copies have no body. For Envoy the transport of the backend says so, too.
-    #[serde(skip_serializing_if = "is_default")]
-    pub bodiless: bool,
     /// Part of the requests that is copied, chosen at random; `None` is all of them.
     #[serde(skip_serializing_if = "is_default")]
     pub fraction: Option<Fraction>,

@@ -117,7 +117,7 @@ impl Forward {
         let (transport, for_https) = transports(route, context);
         let module = Module::of(transport.protocol);
         let https = route.https_redirect.as_ref();
-        let mirrors = || mirror::of(route, context.config).map(|(mirror, _)| mirror);
+        let mirrors = || mirror::of(route, context.config);
         Forward {
             access: access(policy),
             auth_request: auth_request(route, host),
@@ -131,7 +131,7 @@ impl Forward {
             responses: Responses::of_pods(route, context, module),
             https: https.map(|https| redirect::to_https(https, host.name, context.by_table)),
             rewrite: rewrite(route),
-            mirrors: mirrors().map(mirror::path).collect(),
+            mirrors: mirrors().map(|mirror| mirror.path()).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
             errors: errors::pages(route, context.config),
             keeps_upstream_errors: route

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sluice_ir::{BackendId, Fraction, HttpRoute, Mirror, Policy, RouteId, Server};
+use sluice_ir::{BackendId, Copies, Fraction, HttpRoute, Mirror, Policy, RouteId, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
@@ -28,8 +28,8 @@ pub(crate) struct Relay {
     pub(crate) tls: Option<Value>,
 }
 
-/// Mirror targets of a server.
-pub(crate) struct Copies {
+/// Location of a server whose requests are copies for one mirror.
+pub(crate) struct MirrorLocation {
     pub(crate) path: Word,
     /// A variable's content, because nginx would ask DNS for anything else before it starts.
     pub(crate) place: Value,
@@ -42,60 +42,81 @@ pub(crate) struct Copies {
     pub(crate) sample: Option<String>,
 }
 
-/// The location that a mirror is. It begins with no slash, as paths of clients and of Ingresses do, so no client can ask for
-/// it and no Ingress can have it.
-pub(crate) fn path(mirror: &Mirror) -> Word {
-    word(format!("sluice_mirror_{}", identity(mirror)))
+/// A mirror that nginx serves.
+pub(crate) struct ServedMirror<'a> {
+    mirror: &'a Mirror,
+    /// Address or upstream that copies go to.
+    place: String,
+    /// Copies have no body.
+    pub(crate) bodiless: bool,
 }
 
-/// Mirrors that agree in this are one location of nginx's.
-fn identity(mirror: &Mirror) -> String {
-    let body = if mirror.bodiless { " bodiless" } else { "" };
-    let part = mirror.fraction.map_or_else(String::new, |fraction| {
-        format!(" {} of a million", fraction.millionths())
-    });
-    let path = mirror.path.as_ref().map_or_else(String::new, |path| {
-        format!(" {} {}", path.literal, path.request_uri)
-    });
-    let place = format!(
-        "{} {}{body}{part}{path}",
-        mirror.backend.as_str(),
-        mirror.host.as_deref().unwrap_or("$host")
-    );
-    hash(&place)
+impl ServedMirror<'_> {
+    /// The location that it is. It begins with no slash, as paths of clients and of Ingresses do, so no client can ask for it and no
+    /// Ingress can have it.
+    pub(crate) fn path(&self) -> Word {
+        word(format!("sluice_mirror_{}", self.identity()))
+    }
+
+    /// Mirrors that agree in this are one location of nginx's.
+    fn identity(&self) -> String {
+        let mirror = self.mirror;
+        let body = if self.bodiless { " bodiless" } else { "" };
+        let part = mirror.fraction.map_or_else(String::new, |fraction| {
+            format!(" {} of a million", fraction.millionths())
+        });
+        let path = mirror.path.as_ref().map_or_else(String::new, |path| {
+            format!(" {} {}", path.literal, path.request_uri)
+        });
+        let place = format!(
+            "{} {}{body}{part}{path}",
+            mirror.backend.as_str(),
+            mirror.host.as_deref().unwrap_or("$host")
+        );
+        hash(&place)
+    }
+
+    /// Variable that is empty for requests that are not copied, if not all are.
+    fn sample(&self) -> Option<String> {
+        self.mirror.fraction?;
+        Some(format!("sluice_sample_{}", self.identity()))
+    }
 }
 
 /// Those of a server, each once.
-pub(crate) fn copies(server: &Server, config: &TrackedConfig<'_>) -> Vec<Copies> {
-    let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
+pub(crate) fn locations(server: &Server, config: &TrackedConfig<'_>) -> Vec<MirrorLocation> {
+    let mut all: BTreeMap<_, (ServedMirror<'_>, Vec<&Policy>)> = BTreeMap::new();
     for route in &server.routes {
-        for (mirror, place) in of(route, config) {
-            all.entry(identity(mirror))
-                .or_insert_with(|| (mirror, place, Vec::new()))
-                .2
+        for mirror in of(route, config) {
+            all.entry(mirror.identity())
+                .or_insert_with(|| (mirror, Vec::new()))
+                .1
                 .push(&route.policy);
         }
     }
     all.into_values()
-        .map(|(mirror, place, policies)| conf(mirror, &place, &policies, config))
+        .map(|(mirror, policies)| conf(&mirror, &policies, config))
         .collect()
 }
 
-/// A mirror that nginx serves, and where it leads. The filter chooses once for each request, so copies for a Service go to
+/// Mirrors of a route that nginx serves, and where they lead. The filter chooses once for each request, so copies for a Service go to
 /// the address of the Service itself; where there is none, they are requests of their own, on a socket of nginx's.
 pub(crate) fn of<'a>(
     route: &'a HttpRoute,
     config: &TrackedConfig<'_>,
-) -> impl Iterator<Item = (&'a Mirror, String)> {
+) -> impl Iterator<Item = ServedMirror<'a>> {
     let forwards = route.destination().is_some();
-    let mirrors = route.policy.mirrors.iter();
-    let served =
-        mirrors.filter(move |mirror| forwards && config.backend(&mirror.backend).is_some());
-    served.map(|mirror| {
+    let mirrors = route.policy.mirrors.iter().filter(move |_| forwards);
+    mirrors.filter_map(|mirror| {
+        let backend = config.backend(&mirror.backend)?;
         let place = mirror
             .address
             .map_or_else(|| RELAYS.to_owned(), |address| address.to_string());
-        (mirror, place)
+        Some(ServedMirror {
+            mirror,
+            place,
+            bodiless: backend.transport.copies == Some(Copies::Bodiless),
+        })
     })
 }
 
@@ -113,17 +134,12 @@ pub(crate) fn sampled(
     route: &HttpRoute,
     config: &TrackedConfig<'_>,
 ) -> impl Iterator<Item = Sampled> {
-    of(route, config).filter_map(|(mirror, _)| {
+    of(route, config).filter_map(|served| {
         Some(Sampled {
-            variable: sample(mirror)?,
-            percent: percent(mirror.fraction?),
+            variable: served.sample()?,
+            percent: percent(served.mirror.fraction?),
         })
     })
-}
-
-fn sample(mirror: &Mirror) -> Option<String> {
-    mirror.fraction?;
-    Some(format!("sluice_sample_{}", identity(mirror)))
 }
 
 /// nginx reads two places behind the point; less than that is rounded up.
@@ -143,8 +159,9 @@ pub(crate) fn relayed<'a>(
     config: &TrackedConfig<'_>,
 ) -> impl Iterator<Item = &'a BackendId> {
     of(route, config)
-        .filter(|(mirror, _)| mirror.address.is_none())
-        .map(|(mirror, _)| &mirror.backend)
+        .map(|served| served.mirror)
+        .filter(|mirror| mirror.address.is_none())
+        .map(|mirror| &mirror.backend)
 }
 
 impl Relay {
@@ -165,7 +182,12 @@ impl Relay {
 }
 
 /// `policies`: of the locations whose requests are copied.
-fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &TrackedConfig<'_>) -> Copies {
+fn conf(
+    served: &ServedMirror<'_>,
+    policies: &[&Policy],
+    config: &TrackedConfig<'_>,
+) -> MirrorLocation {
+    let mirror = served.mirror;
     let transport = upstream::transport(&mirror.backend, config);
     let host = match &mirror.host {
         Some(host) => Text::default().then(host),
@@ -183,17 +205,17 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &TrackedConf
             (None, vec![named("Host", relay), named(RELAYED_HOST, host)])
         }
     };
-    Copies {
-        path: path(mirror),
-        place: value(place),
+    MirrorLocation {
+        path: served.path(),
+        place: value(&served.place),
         url: url(mirror, tls.is_some()),
         tls: tls.map(value),
         pods: headers::for_upstream(
             &config.shared().global,
             own.into_iter().chain(auth_headers(policies)).collect(),
         ),
-        bodiless: mirror.bodiless,
-        sample: sample(mirror),
+        bodiless: served.bodiless,
+        sample: served.sample(),
     }
 }
 

@@ -327,7 +327,6 @@ fn mirror(fraction: Option<Fraction>) -> Mirror {
         host: Some("copies.test".to_owned()),
         address: None,
         path: None,
-        bodiless: false,
         fraction,
     }
 }

@@ -52,7 +52,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, Copies, Mirror, ServerName};
+use sluice_ir::{BackendId, Mirror, ServerName};
 use sluice_translate_engine::{
     Assembled, BackendRefs, BackendSettings, BackendSource, DependencyTracker, Kind, ObjectRef,
     Owners, Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority, Wildcards,
@@ -190,7 +190,6 @@ impl Assembly<'_> {
             host,
             address,
             path: Some(path),
-            bodiless: copies == Copies::Bodiless,
             fraction: None,
         }];
     }

@@ -33,13 +33,13 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
 use envoy_types::pb::envoy::r#type::v3::Percent;
 use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
-use sluice_ir::{Backend, BackendId, Copies, KeepAlive, LoadBalance, Protocol, Transport};
+use sluice_ir::{Backend, BackendId, KeepAlive, LoadBalance, Protocol, Transport};
 
 use super::header::remove;
 use super::header_case;
 use super::manager::{MAX_HEADERS, discovered_filter};
 use super::proto::{ads, any, extension, millis, number, seconds};
-use super::{BODILESS_MIRROR_FILTER, MIRROR_FILTER, upstream_tls};
+use super::upstream_tls;
 use crate::{BACKEND_HEADER, ENDPOINT_HEADER};
 
 /// The cluster of one backend. Its endpoints are a resource of their own.
@@ -201,10 +201,9 @@ fn protocol_options(transport: &Transport) -> Any {
 
 /// Filters behind the choice of the endpoint; without one of ours Envoy needs none at all.
 fn upstream_filters(transport: &Transport) -> Vec<HttpFilter> {
-    let mirror = transport.copies.map(|copies| match copies {
-        Copies::Whole => discovered_filter(MIRROR_FILTER),
-        Copies::Bodiless => discovered_filter(BODILESS_MIRROR_FILTER),
-    });
+    let mirror = transport
+        .copies
+        .map(|copies| discovered_filter(copies.filter()));
     let hide = (transport.protocol == Protocol::Http2).then(without_choice);
     let mut filters: Vec<_> = mirror.into_iter().chain(hide).collect();
     if !filters.is_empty() {

@@ -1,4 +1,4 @@
-//! Directives that one kind of block alone has a setting for.
+//! Directives that depend on the kind of block: settings that one kind alone has, and `rewrite`.
 
 use super::checks::has_no_effect;
 use super::{CompileOptions, Parts};

@@ -4,7 +4,7 @@ use sluice_ir::Condition;
 
 use super::captures::Captures;
 use super::conditions::literal;
-use super::set_variables::{self, Expanded, Flags, VariableValue};
+use super::set_variables::{self, Expanded, SetVariables, VariableValue};
 use crate::snippet::syntax::substitution::{group_number, has_group};
 
 /// Bytes of a variable.
@@ -14,18 +14,18 @@ const MAX_VALUE: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Branch {
     pub(in crate::snippet) conditions: Vec<Condition>,
-    pub(in crate::snippet) flags: Flags,
+    pub(in crate::snippet) variables: SetVariables,
 }
 
 impl Branch {
-    /// `set $flag "${flag}1"`: texts, and variables that the snippet has set on this branch. `captures`: those of the block, for `$1`.
+    /// `set $a "${a}1"`: texts, and variables that the snippet has set on this branch. `captures`: those of the block, for `$1`.
     pub(in crate::snippet) fn set(
         mut self,
         name: &str,
         value: &str,
         captures: Option<&Captures>,
     ) -> Option<Branch> {
-        let value = match set_variables::expanded(&[value], &self.flags, captures)? {
+        let value = match set_variables::expanded(&[value], &self.variables, captures)? {
             Expanded::Unknown => VariableValue::Unknown,
             Expanded::Words(words, None) if !has_group(value) => {
                 let value = literal(&words.concat()).filter(|value| value.len() <= MAX_VALUE)?;
@@ -40,7 +40,7 @@ impl Branch {
                 (are_groups && is_plain).then_some(VariableValue::Groups(value, of))?
             }
         };
-        self.flags.insert(name.to_owned(), value);
+        self.variables.insert(name.to_owned(), value);
         Some(self)
     }
 

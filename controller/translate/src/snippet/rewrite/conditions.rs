@@ -23,25 +23,24 @@ const MAX_COOKIE: usize = 500;
 /// The condition of an `if`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::snippet) enum If {
-    /// A part of the request: it holds where all conditions of one of the first lists do, and does not where all of one of the
-    /// others do.
+    /// Of a part of the request. It holds where all conditions of one list of `holds` do, and fails where all of one list of `fails` do.
     Request {
         holds: Vec<Vec<Condition>>,
         fails: Vec<Vec<Condition>>,
     },
     /// A variable of the snippet's own.
-    Flag { name: String, test: FlagTest },
+    Variable { name: String, test: VariableTest },
 }
 
 /// Comparison of a variable of the snippet's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::snippet) struct FlagTest {
+pub(in crate::snippet) struct VariableTest {
     /// `None`: it is neither empty nor `0`.
     equals: Option<String>,
     negated: bool,
 }
 
-impl FlagTest {
+impl VariableTest {
     pub(in crate::snippet) fn holds(&self, value: &str) -> bool {
         let is_so = match &self.equals {
             Some(text) => value == text,
@@ -51,26 +50,26 @@ impl FlagTest {
     }
 }
 
-/// Reads the words after `if`. `is_flag`: the snippet has set this variable, whose name is in lower case.
+/// Reads the words after `if`. `is_set_variable`: the snippet has set this variable, whose name is in lower case.
 pub(in crate::snippet) fn read(
     words: &[&str],
-    is_flag: impl Fn(&str) -> bool,
+    is_set_variable: impl Fn(&str) -> bool,
     comparable: Comparable,
 ) -> Option<If> {
     let words = without_brackets(words)?;
     let (variable, operation) = words.split_first()?;
     let variable = variable.strip_prefix('$')?;
     let name = variable.to_ascii_lowercase();
-    if is_flag(&name) {
+    if is_set_variable(&name) {
         let (equals, negated) = match operation {
             [] => (None, false),
             ["=", text] => (Some(literal(text)?), false),
             ["!=", text] => (Some(literal(text)?), true),
             _ => return None,
         };
-        return Some(If::Flag {
+        return Some(If::Variable {
             name,
-            test: FlagTest { equals, negated },
+            test: VariableTest { equals, negated },
         });
     }
     let (comparison, negated) = match operation {
@@ -256,9 +255,9 @@ fn is_normalised(path: &str) -> bool {
         && !path.split('/').any(|segment| matches!(segment, "." | ".."))
 }
 
-/// True if whoever is kept out by the comparison with a target as it was received, and could get anything by it, is also kept out
-/// by that with the normalised one: a text that targets begin with, without anything that is encoded or normalised. The
-/// opposite does not hold.
+/// True of a comparison that the normalised target does not get around: a client that is kept out by the target as it was received, and
+/// could get anything by it, is kept out by the normalised one, too. So it is with a text that targets begin with, and in which nothing is
+/// encoded or normalised. The opposite does not hold.
 fn means_the_same_normalised(comparison: &Comparison) -> bool {
     let text = match comparison {
         Comparison::Equals(text) => Some(text.clone()),

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use super::set_variables::{self, Expanded, Flags, VariableValue};
+use super::set_variables::{self, Expanded, SetVariables, VariableValue};
 use crate::snippet::error::SnippetError;
 use crate::snippet::syntax::tree::Directive;
 
@@ -19,9 +19,9 @@ const SERVER_NAME: &str = "server_name";
 /// Values by the names of their variables. Without those that the paths of the Ingress do not have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Constants {
-    names: Flags,
+    names: SetVariables,
     /// The same, and the host where there is one alone: values of headers have it.
-    of_headers: Flags,
+    of_headers: SetVariables,
 }
 
 impl Constants {
@@ -32,7 +32,7 @@ impl Constants {
             !value.is_empty() && value.chars().all(is_of_names)
         };
         let all = all.into_iter().filter(|(_, value)| is_plain(value));
-        let names: Flags = all
+        let names: SetVariables = all
             .map(|(name, value)| (name.to_owned(), VariableValue::Text(value)))
             .collect();
         Constants {
@@ -50,7 +50,7 @@ impl Constants {
         self
     }
 
-    pub(in crate::snippet) fn flags(&self) -> &Flags {
+    pub(in crate::snippet) fn variables(&self) -> &SetVariables {
         &self.names
     }
 
@@ -63,7 +63,7 @@ impl Constants {
     fn within_one(&self, mut directive: Directive) -> Directive {
         let values = values(&directive.words());
         let has_names = directive.name() == "more_set_headers";
-        let flags = match directive.name() {
+        let variables = match directive.name() {
             "add_header" | "more_set_headers" => self.of_headers.clone(),
             // Each path has the others.
             "proxy_set_header" | "grpc_set_header" => self.server_name(),
@@ -72,9 +72,9 @@ impl Constants {
         let words = directive.words.iter_mut();
         for word in words.take(values.end).skip(values.start) {
             *word = match word.split_once(':') {
-                Some((name, value)) if has_names => format!("{name}:{}", text(value, &flags)),
+                Some((name, value)) if has_names => format!("{name}:{}", text(value, &variables)),
                 None if has_names => continue,
-                _ => text(word, &flags),
+                _ => text(word, &variables),
             };
         }
         if directive.name() == "if" {
@@ -88,10 +88,10 @@ impl Constants {
         self::text(text, &self.names)
     }
 
-    fn server_name(&self) -> Flags {
-        let mut flags = self.of_headers.clone();
-        flags.retain(|name, _| name == SERVER_NAME);
-        flags
+    fn server_name(&self) -> SetVariables {
+        let mut variables = self.of_headers.clone();
+        variables.retain(|name, _| name == SERVER_NAME);
+        variables
     }
 
     /// Checks that a location within that of the path reads none of them.
@@ -110,8 +110,8 @@ impl Constants {
     }
 }
 
-fn text(text: &str, flags: &Flags) -> String {
-    match set_variables::expanded(&[text], flags, None) {
+fn text(text: &str, variables: &SetVariables) -> String {
+    match set_variables::expanded(&[text], variables, None) {
         Some(Expanded::Words(words, _)) => words.concat(),
         _ => text.to_owned(),
     }

@@ -27,7 +27,7 @@ use super::host_groups::HostGroups;
 use super::media_type::MediaTypes;
 use super::options::RewriteOptions;
 use super::rewrites::{self, PathChange, ServerRewrite};
-use super::set_variables::Flags;
+use super::set_variables::SetVariables;
 use super::shared_variables::SharedVariables;
 use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::headers::block_headers::{self, BlockHeaders};
@@ -47,7 +47,7 @@ pub(crate) const MAX_CONDITIONS: usize = 8;
 /// `set`, `if`, `return` and `rewrite` of one snippet: each costs a copy of every way so far.
 pub(crate) const MAX_DIRECTIVES: usize = 200;
 /// Variables of one snippet.
-const MAX_FLAGS: usize = 16;
+const MAX_VARIABLES: usize = 16;
 /// The ConfigMap does not know the patterns of paths that it would meet.
 pub(in crate::snippet) const ONLY_OF_INGRESSES: &str =
     "rewrite is supported only in snippets of an Ingress; use return in if ($uri ~ PATTERN)";
@@ -78,9 +78,9 @@ pub(in crate::snippet) struct Responses<'a> {
     /// Responses are the ConfigMap's.
     of_operator: bool,
     /// Variables that were set so far, on whatever branch, and the lines where they were first.
-    flags: BTreeMap<String, usize>,
+    set_variables: BTreeMap<String, usize>,
     /// Those that every branch begins with.
-    constants: Option<&'a Flags>,
+    constants: Option<&'a SetVariables>,
     /// Those that a condition or a response has read.
     asked: BTreeSet<String>,
     /// Variables without a value may be read: nothing that runs before can have set them, or another check asks whether it has.
@@ -119,7 +119,7 @@ impl<'a> Responses<'a> {
         media_types: MediaTypes<'a>,
         options: RewriteOptions<'a>,
     ) -> Self {
-        let constants = options.constants.map(Constants::flags);
+        let constants = options.constants.map(Constants::variables);
         Responses {
             media_types,
             comparable: options.comparable,
@@ -132,12 +132,12 @@ impl<'a> Responses<'a> {
             of_operator: options.of_all_servers,
             headers: None,
             own_headers: Vec::new(),
-            flags: BTreeMap::new(),
+            set_variables: BTreeMap::new(),
             asked: BTreeSet::new(),
             reads_unset: !options.of_all_servers,
             unset: BTreeSet::new(),
             branches: vec![Branch {
-                flags: constants.cloned().unwrap_or_default(),
+                variables: constants.cloned().unwrap_or_default(),
                 ..Branch::default()
             }],
             constants,
@@ -173,10 +173,10 @@ impl<'a> Responses<'a> {
 
     /// Variables that are set, and the lines where nothing of these directives reads them.
     pub(in crate::snippet) fn variables(&self) -> (SharedVariables, BTreeMap<String, usize>) {
-        let mut unasked = self.flags.clone();
+        let mut unasked = self.set_variables.clone();
         unasked.retain(|name, _| !self.asked.contains(name));
         let shared = SharedVariables {
-            set: self.flags.keys().cloned().collect(),
+            set: self.set_variables.keys().cloned().collect(),
             read_unset: self.unset.clone(),
         };
         (shared, unasked)
@@ -242,8 +242,10 @@ impl<'a> Responses<'a> {
                 if crate::snippet::syntax::variables::has_a_meaning(&name) {
                     return self.refuse_name(name, directive, branches);
                 }
-                self.flags.entry(name.clone()).or_insert(directive.line);
-                directive.at_most(self.flags.len(), MAX_FLAGS, "variables")?;
+                self.set_variables
+                    .entry(name.clone())
+                    .or_insert(directive.line);
+                directive.at_most(self.set_variables.len(), MAX_VARIABLES, "variables")?;
                 let branches = self.with_values(&[value], branches)?;
                 let set = self.set(&name, value, branches);
                 Ok(set.ok_or_else(|| self.without_groups(&[value], directive))?)
@@ -307,19 +309,19 @@ impl<'a> Responses<'a> {
     ) -> Result<Vec<Branch>, SnippetErrors> {
         let around = self.captures.take();
         (self.host_groups, self.lacks_hosts) = (None, false);
-        let is_flag = |name: &str| self.is_flag(name);
+        let is_set_variable = |name: &str| self.is_set_variable(name);
         // Headers keep nobody out.
         let comparable = match is_headers(block) {
             true => self.comparable.with_normalised_target(),
             false => self.comparable,
         };
-        let condition = conditions::read(words, is_flag, comparable);
+        let condition = conditions::read(words, is_set_variable, comparable);
         let Some(condition) = condition else {
             self.refuse_condition(directive, block)?;
             return Ok(Vec::new());
         };
         match condition {
-            If::Flag { name, test } => {
+            If::Variable { name, test } => {
                 let branches = self.with_value(&name, branches)?;
                 let (within, beside) = self.partition(&name, &test, directive, branches)?;
                 self.asked.insert(name);
@@ -360,9 +362,9 @@ impl<'a> Responses<'a> {
     }
 
     /// True of a variable that the snippet has set, or begins with. `name` is in lower case.
-    fn is_flag(&self, name: &str) -> bool {
+    fn is_set_variable(&self, name: &str) -> bool {
         let is_constant = || self.constants.is_some_and(|it| it.contains_key(name));
-        self.flags.contains_key(name) || is_constant()
+        self.set_variables.contains_key(name) || is_constant()
     }
 
     /// True if the data plane compares a target that was normalised.

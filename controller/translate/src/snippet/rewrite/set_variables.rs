@@ -19,7 +19,7 @@ pub(in crate::snippet) enum VariableValue {
 }
 
 /// Variables by name, in lower case.
-pub(super) type Flags = BTreeMap<String, VariableValue>;
+pub(super) type SetVariables = BTreeMap<String, VariableValue>;
 
 /// Words with texts in place of variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,11 @@ pub(in crate::snippet) enum Expanded {
 
 /// Words in which each variable that a snippet has set is what it is. `own`: groups that the words have anyway. `None`: they have groups
 /// of several conditions.
-pub(super) fn expanded(words: &[&str], flags: &Flags, own: Option<&Captures>) -> Option<Expanded> {
+pub(super) fn expanded(
+    words: &[&str],
+    variables: &SetVariables,
+    own: Option<&Captures>,
+) -> Option<Expanded> {
     let mut groups: Option<Box<Captures>> = None;
     let mut all = Vec::new();
     for word in words {
@@ -41,12 +45,12 @@ pub(super) fn expanded(words: &[&str], flags: &Flags, own: Option<&Captures>) ->
         for piece in pieces {
             let is_group = group_number(piece).is_some();
             let variable = variable_name(piece).filter(|_| !is_group);
-            let flag = variable.and_then(|(name, _)| flags.get(&name.to_ascii_lowercase()));
-            let (Some((_, behind)), Some(flag)) = (variable, flag) else {
+            let value = variable.and_then(|(name, _)| variables.get(&name.to_ascii_lowercase()));
+            let (Some((_, behind)), Some(value)) = (variable, value) else {
                 text.push_behind_dollar(piece);
                 continue;
             };
-            match flag {
+            match value {
                 VariableValue::Text(value) => text.push(value),
                 VariableValue::Groups(value, of) => {
                     if groups.as_ref().is_some_and(|known| known != of) {
@@ -66,11 +70,14 @@ pub(super) fn expanded(words: &[&str], flags: &Flags, own: Option<&Captures>) ->
     is_one.then_some(Expanded::Words(all, groups))
 }
 
-/// Names of the variables in words, in lower case, that `is_flag` holds for.
-pub(in crate::snippet) fn read_by(words: &[&str], is_flag: impl Fn(&str) -> bool) -> Vec<String> {
+/// Names of the variables in words, in lower case, that `is_set_variable` holds for.
+pub(in crate::snippet) fn read_by(
+    words: &[&str],
+    is_set_variable: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let pieces = words.iter().flat_map(|word| word.split('$').skip(1));
     let names = pieces.filter_map(|piece| Some(variable_name(piece)?.0.to_ascii_lowercase()));
-    names.filter(|name| is_flag(name)).collect()
+    names.filter(|name| is_set_variable(name)).collect()
 }
 
 /// Names of all variables in a text, in lower case.
@@ -87,7 +94,7 @@ mod tests {
     #[test]
     fn what_follows_a_variable_does_not_get_into_its_name() {
         let text = |value: &str| VariableValue::Text(value.to_owned());
-        let flags: Flags = [
+        let variables: SetVariables = [
             ("a", text("x")),
             ("empty", text("")),
             ("url", text("https://a.test")),
@@ -106,7 +113,7 @@ mod tests {
             ("/$1$a", "/$1x"),
             ("/$b$$", "/$b$$"),
         ] {
-            let expanded = expanded(&[word], &flags, None);
+            let expanded = expanded(&[word], &variables, None);
             assert_eq!(
                 expanded,
                 Some(Expanded::Words(vec![expected.to_owned()], None)),

@@ -126,7 +126,7 @@ impl HeaderChanges<'_> {
         is_known.then(|| self.auth_headers.push(UpstreamHeader { name, source }))
     }
 
-    /// Of other spellings as well.
+    /// Sets a header to the name of the user. Its other spellings must be known, too.
     fn set_by_password(&mut self, name: &str) -> Option<()> {
         let name = HeaderName::parse(name).ok()?;
         let is_safe = !self.options.underscores || name.spellings().is_some();

@@ -27,7 +27,7 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
-    /// `None`: `expires` writes it.
+    /// `None`: `expires` writes the header.
     fn is_free_of_expires(&self, name: &str) -> Option<()> {
         let mut written = expires::WRITTEN.iter();
         let is_written = written.any(|it| name.eq_ignore_ascii_case(it));
@@ -94,7 +94,7 @@ impl HeaderChanges<'_> {
         self.differences.extend(difference);
     }
 
-    /// Nothing else may replace what it writes.
+    /// Takes `expires`. Nothing else may replace the headers that it writes.
     pub(super) fn set_expires(&mut self, time: &str) -> Option<()> {
         let expires = expires::read(time)?;
         let is_free = |name: &&str| {
@@ -110,7 +110,7 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
-    /// Not `Strict-Transport-Security`: the operator's is sent whatever an Ingress says.
+    /// Removes a header, but for `Strict-Transport-Security`: the operator's is sent whatever an Ingress says.
     pub(super) fn remove_response(&mut self, name: &str) -> Option<()> {
         self.is_free_of_expires(name)?;
         if name.eq_ignore_ascii_case(HSTS) {
@@ -121,7 +121,7 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
-    /// Whatever else is said of it.
+    /// Hides a header of pods' responses, also one that the snippet sets.
     pub(super) fn hide_response(&mut self, name: &str) -> Option<()> {
         let lower = name.to_ascii_lowercase();
         let is_set = |it: &Header| it.name.as_str().eq_ignore_ascii_case(name);
@@ -135,7 +135,7 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
-    /// A header that is taken away, whatever is added behind that.
+    /// Name of a header that is taken away, whatever is added behind that.
     fn taken_name(&mut self, name: &str, taken: Taken) -> Option<HeaderName> {
         let lower = name.to_ascii_lowercase();
         let is_same = |known: &str| known.eq_ignore_ascii_case(name);
@@ -162,7 +162,7 @@ impl HeaderChanges<'_> {
         hidden.any(|known| known.is_alike(name))
     }
 
-    /// Only of a header that pods' responses have anyway: nginx hides some of them, the operator may hide more, and what a client sends
+    /// Takes `proxy_pass_header` of a header that pods' responses have anyway, and of no other: nginx hides some of them, the operator may hide more, and what a client sends
     /// gets to pods without it.
     pub(super) fn pass_response(&mut self, name: &str) -> Option<()> {
         const HIDDEN: [&str; 3] = ["date", "server", "x-pad"];

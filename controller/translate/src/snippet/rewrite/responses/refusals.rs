@@ -25,9 +25,11 @@ impl Responses<'_> {
         );
         self.errors.take(Err::<(), _>(directive.because(reason)))?;
         for branch in &mut branches {
-            branch.flags.insert(name.clone(), VariableValue::Unknown);
+            branch
+                .variables
+                .insert(name.clone(), VariableValue::Unknown);
         }
-        self.flags.entry(name).or_insert(directive.line);
+        self.set_variables.entry(name).or_insert(directive.line);
         Ok(branches)
     }
 
@@ -52,7 +54,7 @@ impl Responses<'_> {
             match (directive.words().as_slice(), &directive.block) {
                 (["set", variable, _], None) => {
                     if let Some(name) = variable_name(variable) {
-                        self.flags.entry(name).or_insert(directive.line);
+                        self.set_variables.entry(name).or_insert(directive.line);
                     }
                 }
                 (["return" | "rewrite", ..], None) => {}

@@ -70,7 +70,7 @@ impl Responses<'_> {
         directive: &Directive,
         mut branches: Vec<Branch>,
     ) -> Result<(), SnippetErrors> {
-        let read = set_variables::read_by(words, |name| self.flags.contains_key(name));
+        let read = set_variables::read_by(words, |name| self.set_variables.contains_key(name));
         // What is wrong is said also where nobody gets to it.
         if branches.is_empty() && read.is_empty() && self.groups_of_hosts(words).is_none() {
             let answer = self.answer(words, self.captures.as_ref());
@@ -83,13 +83,15 @@ impl Responses<'_> {
         let is_variable = words.first().is_some_and(|it| it.starts_with('$'));
         for branch in branches {
             let captures = self.captures.clone();
-            let expanded = set_variables::expanded(words, &branch.flags, captures.as_ref());
+            let expanded = set_variables::expanded(words, &branch.variables, captures.as_ref());
             let (words, captures) = match expanded.ok_or_else(|| directive.unsupported())? {
                 Expanded::Unknown => {
                     self.respond(directive, &[branch], CLOSED, &ResponseContent::Page)?;
                     continue;
                 }
-                Expanded::Words(words, of_flags) => (words, of_flags.map(|it| *it).or(captures)),
+                Expanded::Words(words, of_variables) => {
+                    (words, of_variables.map(|it| *it).or(captures))
+                }
             };
             // To nginx a variable is no status, whatever is in it.
             let is_status = words

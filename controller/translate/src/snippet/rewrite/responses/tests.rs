@@ -147,7 +147,7 @@ fn a_redirect_has_groups_of_the_condition_around_it() {
             r#"302 {"captured":{"of":"path","value":{"matches_ignore_case":"^/a(/.*)$"},"to":{"template":{"scheme":"https","host":"b.test","port":null,"path":"$1"}},"keeps_query":true}}"#,
         ]
     );
-    // Conditions of flags are beside it.
+    // Conditions on variables are beside it.
     let text = "set $a 0; if ($http_a) { set $a 1; } if ($a) { return 403; } if ($uri ~ ^/a/(.*)) { return 301 /b/$1; }";
     let last = shown(text).pop().unwrap();
     assert!(
@@ -281,7 +281,7 @@ fn conditions_are_those_that_every_data_plane_can_compare() {
 }
 
 #[test]
-fn flags_join_conditions() {
+fn variables_join_conditions() {
     let text = "
         set $block '';
         if ($request_method = POST) { set $Block 1; }

@@ -5,7 +5,7 @@ use sluice_ir::ResponseContent;
 use super::{CLOSED, Responses};
 use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::rewrite::branch::{Branch, on_ways};
-use crate::snippet::rewrite::conditions::FlagTest;
+use crate::snippet::rewrite::conditions::VariableTest;
 use crate::snippet::rewrite::set_variables::{self, VariableValue};
 use crate::snippet::syntax::tree::Directive;
 
@@ -33,7 +33,9 @@ impl Responses<'_> {
         }
         // Another Ingress may give the host more names.
         for mut branch in on_ways(&branches, &[groups.others()]) {
-            branch.flags.insert(name.to_owned(), VariableValue::Unknown);
+            branch
+                .variables
+                .insert(name.to_owned(), VariableValue::Unknown);
             all.push(branch);
         }
         Some(all)
@@ -46,11 +48,11 @@ impl Responses<'_> {
         name: &str,
         mut branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetError> {
-        let Some(line) = self.flags.get(name) else {
+        let Some(line) = self.set_variables.get(name) else {
             return Ok(branches);
         };
         for branch in &mut branches {
-            if branch.flags.contains_key(name) {
+            if branch.variables.contains_key(name) {
                 continue;
             }
             if !self.reads_unset {
@@ -61,7 +63,7 @@ impl Responses<'_> {
             }
             self.unset.insert(name.to_owned());
             let empty = VariableValue::Text(String::new());
-            branch.flags.insert(name.to_owned(), empty);
+            branch.variables.insert(name.to_owned(), empty);
         }
         Ok(branches)
     }
@@ -72,7 +74,7 @@ impl Responses<'_> {
         words: &[&str],
         branches: Vec<Branch>,
     ) -> Result<Vec<Branch>, SnippetError> {
-        let read = set_variables::read_by(words, |name| self.flags.contains_key(name));
+        let read = set_variables::read_by(words, |name| self.set_variables.contains_key(name));
         let mut names = read.iter();
         names.try_fold(branches, |branches, name| self.with_value(name, branches))
     }
@@ -81,13 +83,13 @@ impl Responses<'_> {
     pub(super) fn partition(
         &mut self,
         name: &str,
-        test: &FlagTest,
+        test: &VariableTest,
         directive: &Directive,
         branches: Vec<Branch>,
     ) -> Result<(Vec<Branch>, Vec<Branch>), SnippetErrors> {
         let (mut within, mut beside) = (Vec::new(), Vec::new());
         for branch in branches {
-            match branch.flags.get(name) {
+            match branch.variables.get(name) {
                 Some(VariableValue::Text(value)) if test.holds(value) => within.push(branch),
                 Some(VariableValue::Text(_)) | None => beside.push(branch),
                 Some(VariableValue::Groups(..)) => return Err(directive.unsupported().into()),

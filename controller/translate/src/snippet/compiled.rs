@@ -65,7 +65,7 @@ pub(crate) struct Compiled {
     pub(crate) auth_headers: Vec<UpstreamHeader>,
     /// Request headers with the name of the user whose password was right.
     pub(crate) user_headers: Vec<HeaderName>,
-    /// Connections of clients; those of a server alone have an effect.
+    /// Connections of clients, as a server or a location has them.
     pub(crate) connections: ConnectionSettings,
     /// Pods of a location of a server.
     pub(crate) proxy: Option<ProxyPass>,

@@ -11,7 +11,7 @@ use sluice_ir::{
     Action, HttpRoute, PathCondition, PathMatch, PathRegex, PathRewrite, ReasonCode, Redirect,
     RedirectTo, ServerName, Template, TemplatePart,
 };
-use sluice_pattern::{Condition, Conditional};
+use sluice_pattern::{Condition, Conditional, Subject};
 use sluice_syntax::path::{self, PathType};
 use sluice_syntax::{shortened, template};
 use sluice_translate_engine as engine;
@@ -266,7 +266,7 @@ fn in_other_words(pattern: &str) -> Result<PathRegex, String> {
 /// A pattern in common words without what only PCRE has: in other words, or as conditions beside it.
 fn shared(pattern: &str) -> Result<Conditional, String> {
     let pattern = sluice_pattern::without_possessives(pattern);
-    let pattern = sluice_pattern::without_lookahead(&pattern).into_owned();
+    let pattern = sluice_pattern::without_lookahead(&pattern, Subject::Path).into_owned();
     match path::pattern(&pattern) {
         Ok(shape) => Ok(Conditional {
             pattern,

@@ -27,8 +27,8 @@ impl LocationPath {
         Some(match modifier {
             "=" => LocationPath::Exact(literal(text)?),
             "^~" => LocationPath::PrefixBeforePatterns(literal(text)?),
-            "~" => LocationPath::Pattern(pattern(text, Subject::InPath)?),
-            "~*" => LocationPath::Pattern(pattern(text, Subject::InPathInAnyCase)?),
+            "~" => LocationPath::Pattern(of_path(text, Subject::InPath)?),
+            "~*" => LocationPath::Pattern(of_path(text, Subject::InPathInAnyCase)?),
             _ => LocationPath::Prefix(literal(text)?),
         })
     }
@@ -41,7 +41,8 @@ impl LocationPath {
             "~*" => Subject::InPathInAnyCase,
             _ => return None,
         };
-        sluice_pattern::check(&sluice_pattern::with_flags_in_groups(text), subject).err()
+        let text = sluice_pattern::without_lookahead(text, subject);
+        sluice_pattern::check(&sluice_pattern::with_flags_in_groups(&text), subject).err()
     }
 
     /// True if nginx refuses both in one server. `^~` tells no prefix from another.
@@ -113,6 +114,11 @@ fn literal(text: &str) -> Option<String> {
     is_path.then(|| text.to_owned())
 }
 
+/// A pattern that is found anywhere in a path, in words without lookahead where there are such.
+pub(in crate::snippet) fn of_path(text: &str, subject: Subject) -> Option<PathRegex> {
+    pattern(&sluice_pattern::without_lookahead(text, subject), subject)
+}
+
 /// A pattern that is found anywhere in a path.
 pub(in crate::snippet) fn pattern(text: &str, subject: Subject) -> Option<PathRegex> {
     let text = sluice_pattern::with_flags_in_groups(text);
@@ -165,8 +171,21 @@ mod tests {
             (regex.pattern.as_str(), regex.alternatives),
             ("(?i:^/A|b$)", false)
         );
+        let Some(LocationPath::Pattern(regex)) = path("~ /\\.(?!w).*") else {
+            panic!("lookahead")
+        };
+        assert_eq!(regex.pattern, r"/\.(?:$|[^w]).*");
         for bad in [
-            "@a", "/a%20b", "a", "~ (?=a)", "=", "/a /b", "", "^~ a", "! /a",
+            "@a",
+            "/a%20b",
+            "a",
+            "~ (?=a)",
+            "~ ^/(?!a)b",
+            "=",
+            "/a /b",
+            "",
+            "^~ a",
+            "! /a",
         ] {
             assert_eq!(path(bad), None, "{bad}");
         }

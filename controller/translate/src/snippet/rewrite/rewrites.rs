@@ -57,7 +57,7 @@ pub(super) fn server_rewrite(
         Some((path, query)) => (path, Some(query)),
         None => (target, None),
     };
-    let regex = locations::pattern(pattern, Subject::InPath)?;
+    let regex = locations::of_path(pattern, Subject::InPath)?;
     let to = Target::parse(path).ok().filter(|it| !it.is_url())?;
     let to = to.with_groups(regex.groups);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"=&-_.~/:,".contains(&byte);
@@ -90,7 +90,7 @@ pub(super) fn path_change(directive: &Directive) -> Option<PathChange> {
     else {
         return None;
     };
-    let regex = locations::pattern(pattern, Subject::InPath)?;
+    let regex = locations::of_path(pattern, Subject::InPath)?;
     let target = Target::parse(target).ok().filter(|it| !it.is_url())?;
     let to = target.with_groups(regex.groups);
     is_absolute(&to, &regex).then_some(PathChange {
@@ -127,7 +127,7 @@ impl<'a> Redirect<'a> {
 
     /// As a redirect that compares the path itself, and that the query goes along with. `None`: it is another one.
     pub(in crate::snippet) fn rewritten(&self) -> Option<ResponseContent> {
-        let regex = locations::pattern(self.pattern, Subject::InPath)?;
+        let regex = locations::of_path(self.pattern, Subject::InPath)?;
         let target = Target::parse(self.target).ok()?;
         let to = if let Some((scheme, authority, path)) = target.as_url() {
             let (host, port) = template::host_and_port(&authority)?;
@@ -231,7 +231,7 @@ mod tests {
             "rewrite ^/old /new?a=$args last;",
             "rewrite ^/old /new$uri last;",
             "rewrite ^/old/(.*)$ $1 last;",
-            "rewrite ^/(?!old) /new last;",
+            "rewrite ^/(?!old)b /new last;",
         ] {
             assert_eq!(rewrite(bad), None, "{bad}");
         }

@@ -129,7 +129,7 @@ fn rewrite_redirects_where_its_pattern_matches() {
         "rewrite ^/a b redirect;",
         "rewrite ^/(a) $1 redirect;",
         "rewrite ^(/.*)$ $1;",
-        "rewrite ^/(?!a) /b redirect;",
+        "rewrite ^/(?!a)b /b redirect;",
         "rewrite ^/a;",
     ] {
         assert_eq!(responses(bad), Err(1), "{bad}");

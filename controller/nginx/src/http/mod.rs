@@ -18,7 +18,7 @@ use crate::http::needs::Needs;
 use crate::kong::{self, KongConf};
 use crate::location::buffering::{self, Directive};
 use crate::location::cors;
-use crate::location::headers::{Line, client_header, client_variable};
+use crate::location::headers::{Line, client_header};
 use crate::location::joined_headers;
 use crate::location::limits::Zone;
 use crate::location::mirror::{self, Relay, Sampled};
@@ -336,12 +336,10 @@ impl<'a> GlobalConf<'a> {
         }
     }
 
-    fn client_variable(&self) -> Value {
-        client_variable(self.global).quoted()
-    }
-
+    /// As ingress-nginx, whatever header names the client.
     fn chain(&self) -> Value {
-        client_variable(self.global)
+        Text::default()
+            .variable("http_x_forwarded_for")
             .then(", ")
             .variable("sluice_peer")
             .quoted()

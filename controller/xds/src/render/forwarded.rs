@@ -100,10 +100,26 @@ pub(super) fn as_sent(header: &str) -> &str {
     }
 }
 
-/// Copies of headers about the client that conditions may compare, for who hides them from pods.
+/// Copies of headers about the client that conditions or pods read, for who hides them from pods.
 pub(super) fn names_of_copies(global: &GlobalConfig) -> impl Iterator<Item = String> + use<> {
-    let names = global.compares_sent_headers.then_some(SENT_HEADERS);
+    let is_read = global.compares_sent_headers || has_chain_of_its_own(&global.forwarded);
+    let names = is_read.then_some(SENT_HEADERS);
     names.into_iter().flatten().map(compared)
+}
+
+/// True if pods get the addresses of one header, and the client is known by another. Envoy knows the client by this one only, so it
+/// has what the other says.
+fn has_chain_of_its_own(forwarded: &Forwarded) -> bool {
+    let mut known_by = forwarded.client_header.iter();
+    forwarded.append_forwarded_for && known_by.any(|header| !header.eq_ignore_ascii_case(FOR))
+}
+
+/// Headers to remove on every host, and to set then: the addresses as the client sent them, in front of [`upstream_headers`].
+pub(super) fn of_host(forwarded: &Forwarded) -> (Vec<String>, Option<HeaderValueOption>) {
+    let is_apart = has_chain_of_its_own(forwarded);
+    let removed = is_apart.then(|| FOR.to_owned());
+    let set = is_apart.then(|| set(FOR, &format!("%REQ({})%", compared(FOR))));
+    (removed.into_iter().collect(), set)
 }
 
 /// The header to compare where a condition compares this one: by the time that Envoy looks for a route some are its own.
@@ -239,6 +255,26 @@ mod tests {
         assert!(!names(&trusting).contains(r#"Remove("x-forwarded-proto")"#));
         assert_eq!(original_ip_detection(&Forwarded::default()), None);
         assert!(original_ip_detection(&trusting).is_some());
+    }
+
+    #[test]
+    fn a_chain_is_kept_apart_from_the_header_that_names_the_client() {
+        let chain = |header: Option<&str>| Forwarded {
+            client_header: header.map(str::to_owned),
+            trust_forwarded: true,
+            append_forwarded_for: true,
+            ..Forwarded::default()
+        };
+        for same in [None, Some("X-Forwarded-For"), Some("x-forwarded-for")] {
+            assert_eq!(of_host(&chain(same)), (Vec::new(), None));
+            assert_eq!(names_of_copies(&global(&chain(same))).count(), 0);
+        }
+        let other = chain(Some("X-Real-Client"));
+        let copy = "x-sluice-sent-x-forwarded-for";
+        let (removed, added) = of_host(&other);
+        assert_eq!(removed, [FOR]);
+        assert_eq!(added, Some(set(FOR, &format!("%REQ({copy})%"))));
+        assert!(names_of_copies(&global(&other)).any(|name| name == copy));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::http_route::forward;
 use super::matching::is;
 use crate::render::format::format;
 use crate::render::proto::any;
-use crate::render::{LOOP_FILTER, request_headers};
+use crate::render::{LOOP_FILTER, forwarded, request_headers};
 use crate::settings::{ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
 
 /// The header has the host that clients asked for, whoever made the error.
@@ -26,11 +26,14 @@ pub(super) fn host(config: &Config) -> Option<VirtualHost> {
         .into_iter()
         .map(|id| route(id, &config.global))
         .collect();
+    let (request_headers_to_remove, chain) = forwarded::of_host(&config.global.forwarded);
+    let added = request_headers::of_host(&config.global).into_iter();
     let host = || VirtualHost {
         name: ERROR_HOST.to_owned(),
         domains: vec![ERROR_HOST.to_owned()],
         routes,
-        request_headers_to_add: request_headers::of_host(&config.global),
+        request_headers_to_add: added.chain(chain).collect(),
+        request_headers_to_remove,
         typed_per_filter_config: unmarked(),
         ..VirtualHost::default()
     };

@@ -179,9 +179,11 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
         .original_uri
         .then(|| set("x-original-uri", SENT_TARGET));
     let asked = forwarded::host(&config.global.forwarded, "%REQ(:authority)%");
+    let (request_headers_to_remove, chain) = forwarded::of_host(&config.global.forwarded);
     let request_headers_to_add = [asked]
         .into_iter()
         .chain(target)
+        .chain(chain)
         .chain(request_headers::of_host(&config.global))
         .collect();
     let (name, domains) = (name.to_string(), vec![domain]);
@@ -190,6 +192,7 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
         domains,
         routes,
         request_headers_to_add,
+        request_headers_to_remove,
         ..VirtualHost::default()
     }
 }

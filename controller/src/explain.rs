@@ -1,6 +1,7 @@
 //! The command `sluice explain`: what becomes of one request, by [`sluice_explain`], and which objects say so.
 
 mod answer;
+mod unmatched;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -93,6 +94,7 @@ impl Objects {
             port: 0,
             ingress: owner.map(|owner| owner.object.to_string()),
             written_path: owner.and_then(|owner| owner.written.clone()),
+            paths: unmatched::paths_of_host(explanation, translation),
             location,
             snippet,
             settings,

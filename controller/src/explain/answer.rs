@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sluice_explain::{Explanation, Line, Route};
+use sluice_explain::{Explanation, Line, Outcome, Route};
 use sluice_source::{Location, Problem};
 use sluice_syntax::printable;
-use sluice_translate::{Report, ids};
+use sluice_translate::{CLOSED, Report, ids};
+
+use super::unmatched;
 
 /// An explanation with the objects behind it.
 #[derive(Serialize)]
@@ -21,6 +23,9 @@ pub(super) struct Answer<'a> {
     /// The path as it is written there, if the route matches it in other words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) written_path: Option<String>,
+    /// The paths of the host, where none of them takes the request.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "no_path_of")]
+    pub(super) paths: Option<Vec<String>>,
     /// The path in its manifest.
     #[serde(flatten)]
     pub(super) location: Option<Location>,
@@ -104,6 +109,21 @@ impl Place {
 }
 
 impl WrittenSetting {
+    /// The word for its line: settings that send requests elsewhere, or turn them away, have their own.
+    fn word(&self) -> &'static str {
+        const WORDS: [(&str, &str); 6] = [
+            ("auth-", "auth"),
+            ("enable-global-auth", "auth"),
+            ("global-auth-", "auth"),
+            ("mirror-", "mirror"),
+            ("limit-", "limit"),
+            ("global-rate-limit", "limit"),
+        ];
+        let name = self.name.rsplit('/').next().unwrap_or_default();
+        let found = WORDS.iter().find(|(begin, _)| name.starts_with(begin));
+        found.map_or("policy", |(_, word)| *word)
+    }
+
     fn text(&self) -> String {
         let at = self.location.as_ref();
         let at = at.map(|at| format!(", {}:{}", at.file, at.line));
@@ -129,7 +149,7 @@ impl Answer<'_> {
             let place = place(self.location.as_ref());
             ("ingress", format!("{ingress}{place}"))
         }));
-        lines.extend(self.settings.iter().map(|it| ("policy", it.text())));
+        lines.extend(self.settings.iter().map(|it| (it.word(), it.text())));
         if self.not_all_tried {
             let text = "not all annotations could be tried in time: others may have a part in it";
             lines.push(("note", text.to_owned()));
@@ -139,12 +159,7 @@ impl Answer<'_> {
             let Snippet { object, field, .. } = snippet;
             ("answered by", format!("{object} {field}{place}"))
         }));
-        lines.extend(sluice_explain::end(&self.explanation.outcome, &|id| {
-            let objects = self.backends.get(id.as_str());
-            let service = objects.and_then(|it| it.service.as_ref());
-            let location = service.and_then(|service| service.location.as_ref());
-            format!("{}{}", ids::shown(id), place(location))
-        }));
+        lines.extend(self.end());
         lines.extend(self.slices());
         lines.extend(self.reports.iter().map(LocatedReport::line));
         lines.extend(self.unread.iter().map(|problem| {
@@ -161,6 +176,29 @@ impl Answer<'_> {
             })
     }
 
+    /// The end, with the lines of Services, and why paths are closed.
+    fn end(&self) -> Vec<Line> {
+        let mut lines = sluice_explain::end(&self.explanation.outcome, &|id| {
+            let objects = self.backends.get(id.as_str());
+            let service = objects.and_then(|it| it.service.as_ref());
+            let location = service.and_then(|service| service.location.as_ref());
+            format!("{}{}", ids::shown(id), place(location))
+        });
+        if let (Outcome::Denied, Some(reason)) = (&self.explanation.outcome, self.why_denied()) {
+            lines = vec![("response", format!("503: {reason}"))];
+        }
+        lines
+    }
+
+    /// The reason of the only reports that close the paths, where it is not about access control.
+    fn why_denied(&self) -> Option<&str> {
+        let reports = self.reports.iter().map(|it| it.report);
+        let mut closing = reports.filter(|report| report.consequence.contains("answer 503"));
+        let first = closing.next()?;
+        let is_so = |report: &Report| !report.consequence.contains(CLOSED);
+        (is_so(first) && closing.all(is_so)).then_some(first.reason.as_str())
+    }
+
     /// The way, with the port of the listener, the Secret of the certificate and the path that its owner will look for.
     fn way(&self) -> Vec<Line> {
         let mut lines = sluice_explain::way(self.explanation);
@@ -172,6 +210,10 @@ impl Answer<'_> {
             {
                 *text = secret.text();
             } else if *word == "path"
+                && let Some(paths) = &self.paths
+            {
+                *text = unmatched::text(paths);
+            } else if *word == "path"
                 && let Some((written, route)) = self.written_path()
             {
                 // A location has its modifier.
@@ -181,6 +223,9 @@ impl Answer<'_> {
                 };
             }
         }
+        let has_path = lines.iter().any(|(word, _)| *word == "path");
+        let paths = self.paths.as_ref().filter(|_| !has_path);
+        lines.extend(paths.map(|paths| ("path", unmatched::text(paths))));
         lines
     }
 

@@ -1,3 +1,4 @@
+mod reasons;
 mod written_paths;
 
 use std::fs;

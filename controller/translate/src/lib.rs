@@ -55,9 +55,9 @@ pub use options::{Options, STREAM_CONNECTIONS};
 pub use resources::Resources;
 pub use sluice_syntax::{CertInfo, DnsName};
 pub use sluice_translate_engine::{
-    AddressPolicy, Carries, Change, Changes, EndpointHealth, EndpointSlice, Forbidden,
+    AddressPolicy, CLOSED, Carries, Change, Changes, EndpointHealth, EndpointSlice, Forbidden,
     InvalidObject, Kind, METADATA_NETWORKS, Object, ObjectKey, ObjectRef, Pod, Provenance, Report,
-    Resolution, Severity, Snapshot, Updated, field_path, ids,
+    Resolution, RouteOwner, Severity, Snapshot, Updated, field_path, ids,
 };
 pub use snippet::{harmless_directives, own_headers};
 pub use support::{DataPlane, Support, Supports};

@@ -1,0 +1,68 @@
+//! Why a request is not served, and which annotation sends it elsewhere.
+
+use super::explained_of;
+
+const MANIFESTS: &str = "\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: php
+  namespace: default
+  annotations:
+    nginx.ingress.kubernetes.io/backend-protocol: FCGI
+    nginx.ingress.kubernetes.io/auth-url: http://auth.default.svc/check
+    nginx.ingress.kubernetes.io/mirror-target: http://copy.default.svc$request_uri
+    nginx.ingress.kubernetes.io/limit-rps: '5'
+spec:
+  ingressClassName: nginx
+  rules:
+    - host: php.example
+      http:
+        paths:
+          - { path: /app, pathType: Prefix, backend: { service: { name: web, port: { number: 80 } } } }
+          - { path: /old, pathType: Exact, backend: { service: { name: web, port: { number: 80 } } } }
+";
+
+#[test]
+fn paths_that_are_closed_for_their_protocol_say_so() {
+    let text = explained_of(MANIFESTS, "php.example/app", &["--data-plane", "envoy"]);
+    let expected =
+        "response     503: Envoy does not speak FastCGI to upstreams (--data-plane nginx does)\n";
+    assert!(text.contains(expected), "{text}");
+    assert!(!text.contains("access control"), "{text}");
+    let guarded = MANIFESTS.replace("http://auth.default.svc/check", "ftp://auth/");
+    let text = explained_of(&guarded, "php.example/app", &["--data-plane", "envoy"]);
+    let expected = "response     503: access control that cannot be enforced\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn a_path_that_nothing_matches_is_said_with_those_of_the_host() {
+    let said = |url: &str, plane: &str| explained_of(MANIFESTS, url, &["--data-plane", plane]);
+    let path = "path         none matches; the host has /old (exact), /app (prefix)\n";
+    for plane in ["envoy", "nginx"] {
+        let text = said("php.example/nothing", plane);
+        assert!(text.contains(path), "{text}");
+        assert!(!said("php.example/app", plane).contains("none matches"));
+    }
+    assert!(said("php.example/nothing", "nginx").contains("response     404\n"));
+    let json = explained_of(MANIFESTS, "php.example/nothing", &["-o", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        json["no_path_of"],
+        serde_json::json!(["/old (exact)", "/app (prefix)"])
+    );
+}
+
+#[test]
+fn services_that_are_asked_or_copied_to_and_limits_have_words_of_their_own() {
+    let text = explained_of(MANIFESTS, "php.example/app", &["--data-plane", "nginx"]);
+    for line in [
+        "auth         nginx.ingress.kubernetes.io/auth-url: \"http://auth.default.svc/check\"  (Ingress default/php, shop.yaml:8)\n",
+        "mirror       nginx.ingress.kubernetes.io/mirror-target: \"http://copy.default.svc$request_uri\"  (Ingress default/php, shop.yaml:9)\n",
+        "limit        nginx.ingress.kubernetes.io/limit-rps: \"5\"  (Ingress default/php, shop.yaml:10)\n",
+        "policy       nginx.ingress.kubernetes.io/backend-protocol: \"FCGI\"  (Ingress default/php, shop.yaml:7)\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}

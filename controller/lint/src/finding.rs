@@ -190,18 +190,16 @@ impl Findings {
     #[must_use]
     pub fn fail(&self, on: FailOn) -> bool {
         let summary = self.summary();
-        let is_error = summary.not_at_all + summary.closed + summary.settings > 0
+        let has_failed = summary.not_at_all + summary.closed > 0
             || self.documents.iter().any(|problem| !problem.harmless);
         let remarks = self.ingresses.iter().flat_map(|finding| &finding.remarks);
         let settings = self.settings.iter().flat_map(|finding| &finding.remarks);
-        let mut remarks = remarks.chain(settings);
+        let worst = remarks.chain(settings).map(|remark| remark.severity).max();
         match on {
             FailOn::Never => false,
-            FailOn::Error => is_error,
-            FailOn::Warning => {
-                is_error || remarks.any(|remark| remark.severity >= Severity::Warning)
-            }
-            FailOn::Note => is_error || remarks.next().is_some() || !self.documents.is_empty(),
+            FailOn::Error => has_failed || worst >= Some(Severity::Error),
+            FailOn::Warning => has_failed || worst >= Some(Severity::Warning),
+            FailOn::Note => has_failed || worst.is_some() || !self.documents.is_empty(),
         }
     }
 

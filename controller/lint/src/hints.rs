@@ -31,6 +31,7 @@ pub(crate) fn about(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
         .filter_map(|(key, value)| about_annotation(key, value, prefix))
         .collect();
     hints.extend(one_target(ingress, prefix));
+    hints.extend(literal_patterns(ingress, prefix));
     hints.extend(no_class(ingress));
     hints
 }
@@ -50,6 +51,31 @@ fn one_target(ingress: &Ingress, prefix: &str) -> Option<Remark> {
     let text = format!("it has no capture group such as $1, so every path becomes {target:?}");
     (is_rewritten && !target.is_empty() && !target.contains('$'))
         .then(|| hint(format!("annotation {NAME}"), text))
+}
+
+/// Paths that look like patterns, and are compared as texts.
+fn literal_patterns(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
+    /// Of these a path may have. Others of a pattern are reported.
+    const OF_PATTERNS: [char; 5] = ['*', '+', '(', ')', '$'];
+    const TEXT: &str = "compared as a text, as in ingress-nginx, unless another Ingress of the host has use-regex or rewrite-target; for a pattern \
+                        set use-regex: \"true\" and pathType: ImplementationSpecific";
+    let annotations = ingress.metadata.annotations.iter().flatten();
+    let mut names = annotations.filter_map(|(key, value)| Some((name(key, prefix)?, value)));
+    // A value that is neither is reported.
+    let makes_patterns = names
+        .any(|(name, value)| name == "rewrite-target" || name == "use-regex" && value != "false");
+    let spec = ingress.spec.as_ref().filter(|_| !makes_patterns);
+    let rules = spec.and_then(|spec| spec.rules.as_ref());
+    let rules = rules.into_iter().flatten().enumerate();
+    let paths = rules.flat_map(|(rule, of)| {
+        let paths = of.http.iter().flat_map(|http| &http.paths).enumerate();
+        paths.map(move |(path, of)| (format!("spec.rules[{rule}].http.paths[{path}].path"), of))
+    });
+    let is_like_one = |text: &str| text.contains(OF_PATTERNS);
+    paths
+        .filter(|(_, path)| path.path.as_deref().is_some_and(is_like_one))
+        .map(|(field, _)| hint(field, TEXT))
+        .collect()
 }
 
 fn no_class(ingress: &Ingress) -> Option<Remark> {
@@ -135,12 +161,27 @@ fn about_annotation(key: &str, value: &str, prefix: &str) -> Option<Remark> {
         "x-forwarded-prefix" if matches!(value, "true" | "false") => {
             format!("it takes a path since ingress-nginx 0.24; {value:?} is sent as is")
         }
+        "auth-url" if asks_own_host(value) => {
+            "requests to $host come back to Sluice, which takes them from itself at the address of --publish-service alone; without that flag, or where \
+             they do not come back, name the Service: http://NAME.NAMESPACE.svc.cluster.local:PORT/PATH"
+                .to_owned()
+        }
         name if name.ends_with("-snippet") && value.contains("satisfy") => {
             format!("`satisfy` has an annotation of its own: {prefix}/satisfy")
         }
         _ => return None,
     };
     Some(hint(format!("annotation {name}"), text))
+}
+
+/// True of a URL whose host is that of the request, which is one of ours.
+fn asks_own_host(url: &str) -> bool {
+    let authority = url.split_once("://").map(|(_, rest)| rest);
+    let authority = authority.and_then(|rest| rest.split(['/', '?']).next());
+    matches!(
+        authority,
+        Some("$host" | "${host}" | "$http_host" | "${http_host}")
+    )
 }
 
 fn name<'a>(key: &'a str, prefix: &str) -> Option<&'a str> {

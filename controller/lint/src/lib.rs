@@ -42,8 +42,8 @@ pub enum Output {
 /// Severity from which on a check fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// An Ingress does not work at all, one of its paths answers 503, a setting of the operator does not work, or a document cannot be
-    /// read or is hidden by another of the same name.
+    /// There is an error: an Ingress does not work at all, one of its paths answers 503, a setting has a value that cannot be served, or a
+    /// document cannot be read or is hidden by another of the same name.
     #[default]
     Error,
     /// Anything is not served as written.

@@ -9,6 +9,7 @@ use super::*;
 use crate::Output;
 
 mod passthrough;
+mod patterns;
 mod written;
 
 fn read_once(folder: &std::path::Path) -> Result<Reading, impl std::fmt::Debug> {

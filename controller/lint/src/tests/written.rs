@@ -133,7 +133,11 @@ fn a_check_fails_on_what_is_as_bad_as_it_shall_be() {
         (foreign, [false, false, true]),
         (ingress("a", "", RULE), [false, false, true]),
         (number, [false, true, true]),
-        (half, [false, true, true]),
+        (half, [true; 3]),
+        (
+            ingress("a", "nginx.ingress.kubernetes.io/enable-cors: 'yes'", RULE),
+            [true; 3],
+        ),
         (ingress("a", "", &RULE.replace("a.b", "_")), [true; 3]),
         (ingress("a", guard, RULE), [true; 3]),
     ] {

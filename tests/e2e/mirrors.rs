@@ -34,6 +34,12 @@ const PATHS: &[(&str, &str, &str)] = &[
         "/some%2fpath?a=1",
         "/100%25/a/some%2fpath?a=1",
     ),
+    // Names of the Ingress are constants.
+    (
+        "/$namespace/${service_name}:$service_port$request_uri",
+        "/a?b",
+        "/default/web:80/a?b",
+    ),
     // What the pod gets is rewritten.
     ("$request_uri", "/in/x%2fy?a=1", "/in/x%2fy?a=1"),
     ("/fixed", "/in/x?a=1", "/fixed?a=1"),

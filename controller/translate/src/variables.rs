@@ -61,8 +61,11 @@ pub const PLACES: &[Place] = &[
     place("`upstream-vhost`", |name| {
         longest_host_value(&format!("${{{name}}}"), true).is_ok()
     }),
+    place("`proxy-set-headers` of the ConfigMap", |name| {
+        expression::for_all_requests(&format!("${{{name}}}")).is_ok()
+    }),
     place(
-        "`proxy-set-headers` and `add-headers` of the ConfigMap; `proxy-redirect-*`, `proxy-cookie-*`",
+        "`add-headers` of the ConfigMap; `proxy-redirect-*`, `proxy-cookie-*`",
         |name| expression::for_headers(&format!("${{{name}}}")).is_ok(),
     ),
     place(

@@ -15,7 +15,7 @@ pub(super) const GROUP: Group = Group {
     title: "Headers",
     annotations: &[
         annotation("upstream-vhost", Value::Text, Risk::Low, Scope::Location)
-            .partly("nginx variables that Sluice supports, and $namespace, $ingress_name, $service_name, $service_port, and $server_name on exact hosts; not $cookie_NAME, which Envoy has not"),
+            .partly("nginx variables that Sluice supports, $namespace, $ingress_name, $service_name, $service_port, $server_name on exact hosts, and one $cookie_NAME"),
         annotation(
             "connection-proxy-header",
             Value::OneOf(&["close", "keep-alive"]),

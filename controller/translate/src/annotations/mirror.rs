@@ -11,7 +11,8 @@ use crate::support::{DataPlane, Support};
 
 /// The filter says once for each request which pod gets it.
 const NGINX: Support = Support::Partly(
-    "a path and $request_uri, or one of them, after the host; to the address of a Service where it has one",
+    "a path and $request_uri, or one of them, after the host, and names that all paths have in common ($namespace, $ingress_name, $service_name, \
+     $service_port); to the address of a Service where it has one",
 );
 /// Longer texts may be more than nginx reads.
 const LONGEST_PATH: usize = 1000;
@@ -20,7 +21,7 @@ pub(super) const GROUP: Group = Group {
     title: "Mirrors",
     annotations: &[
         annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress)
-            .partly("a path and $request_uri, or one of them, after the host")
+            .partly("a path and $request_uri, or one of them, after the host, and names that all paths have in common ($namespace, $ingress_name, $service_name, $service_port)")
             .nginx(NGINX),
         annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress)
             .partly("the name of a host, and $host on exact hosts; other variables are reported")
@@ -61,8 +62,10 @@ pub(super) fn mirror(
     let is_known = view.hosts.is_some() || data_plane == Some(DataPlane::Nginx);
     let host = view.read("mirror-host", |text| host(text, is_known));
     let addresses = view.references.tracker.addresses;
+    let constants = view.constants.clone();
     let (target, path) = view.read("mirror-target", |text| {
-        let (target, path) = UpstreamUrl::parse(text, addresses)?;
+        let text = constants.text(text);
+        let (target, path) = UpstreamUrl::parse(&text, addresses)?;
         Ok((target, parse_path(path)?))
     })?;
     let host = host.unwrap_or_else(|| Some(target.host.as_str().to_owned()));

@@ -93,7 +93,7 @@ pub(super) fn request_headers(
     for (name, text) in data {
         let mut say =
             |expected: &str, consequence| reject(view, KEY, expected, (name, text), consequence);
-        let value = expression::for_headers(text);
+        let value = expression::for_all_requests(text);
         match value::own_header(name) {
             _ if name.eq_ignore_ascii_case("host") => match host_value(text, |_| None) {
                 Ok(host) => global.host = Some(host),

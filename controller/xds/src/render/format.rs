@@ -2,6 +2,7 @@
 
 use sluice_ir::{Expression, ExpressionPart, Variable};
 
+use super::cel;
 use super::encoded::SENT_TARGET;
 use super::header::literal;
 
@@ -33,11 +34,9 @@ pub(super) fn operator(variable: &Variable) -> String {
         Variable::IsoTime => "%EMIT_TIME(%Y-%m-%dT%H:%M:%S+00:00)%".to_owned(),
         Variable::ServerPort => "%REQ(x-forwarded-port)%".to_owned(),
         Variable::Header(name) => format!("%REQ({name})%"),
+        Variable::Cookie(name) => format!("%CEL({})%", cel::cookie_or_nothing(name)),
         // Translation lets them through to responses only.
-        Variable::Cookie(_)
-        | Variable::Status
-        | Variable::UpstreamAddress
-        | Variable::UpstreamStatus => String::new(),
+        Variable::Status | Variable::UpstreamAddress | Variable::UpstreamStatus => String::new(),
         Variable::Argument(name) => format!("%QUERY_PARAM({name})%"),
     }
 }
@@ -53,5 +52,15 @@ mod tests {
             ExpressionPart::Variable(Variable::Header("x-a".into())),
         ]);
         assert_eq!(format(&expression), "100%% %REQ(x-a)%");
+    }
+
+    #[test]
+    fn a_cookie_that_is_not_there_is_empty() {
+        let cookie = ExpressionPart::Variable(Variable::Cookie("user".into()));
+        assert_eq!(
+            format(&Expression(vec![cookie])),
+            "%CEL(re.capture(('cookie' in request.headers ? request.headers['cookie'] : ''), \
+             '\\u0028?is\\u0029\\u0028?\\u003A.*?[;,] *\\u0029??user *= *\\u0028[^;]*\\u0029\\u0028?\\u003A;.*\\u0029?|.*'))%"
+        );
     }
 }

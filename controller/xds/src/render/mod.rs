@@ -11,6 +11,7 @@
 
 mod access_log;
 mod access_log_service;
+mod cel;
 mod cluster;
 mod compress;
 mod encoded;

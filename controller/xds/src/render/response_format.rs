@@ -3,10 +3,9 @@
 //! When a response comes, the request is what its pod got: its path may be another one, and headers of ours are gone. An operator that
 //! has no value writes nothing, and a header whose value is empty is not sent, as in nginx.
 
-use std::fmt::Write;
-
 use sluice_ir::{Expression, ExpressionPart, STATUSES_WITHOUT_ERROR, Variable};
 
+use super::cel;
 use super::encoded::DECODED_TARGET;
 use super::format::operator;
 use super::header::literal;
@@ -30,7 +29,7 @@ pub(super) fn format_unless_error(expression: &Expression) -> String {
     let statuses = statuses.join(",");
     let parts = expression.0.iter().map(|part| {
         let value = match part {
-            ExpressionPart::Text(text) => cel_text(text),
+            ExpressionPart::Text(text) => cel::text(text),
             ExpressionPart::Variable(variable) => cel_variable(variable),
         };
         format!("%CEL(response.headers[':status'] in [{statuses}] ? {value} : '')%")
@@ -61,31 +60,13 @@ fn of_response(variable: &Variable) -> String {
     }
 }
 
-/// A text of CEL in which nothing ends the text, or the operator that it is in.
-fn cel_text(text: &str) -> String {
-    let mut written = String::from("'");
-    for letter in text.chars() {
-        match letter {
-            '\'' | '\\' | '(' | ')' | '%' | ':' => {
-                // A text takes all that is written to it.
-                let _ = write!(written, "\\u{:04X}", u32::from(letter));
-            }
-            letter => written.push(letter),
-        }
-    }
-    written + "'"
-}
-
 /// Translation lets those through alone that CEL has.
 fn cel_variable(variable: &Variable) -> String {
-    let header = |name: &str| format!("request.headers[{}]", cel_text(name));
-    // It matches the whole text, and without a match there is no value.
-    let captured = |text: &str, pattern: &str| format!("re.capture({text}, {})", cel_text(pattern));
     match variable {
-        Variable::Scheme => header("x-forwarded-proto"),
+        Variable::Scheme => cel::header("x-forwarded-proto"),
         Variable::Method => "request.method".to_owned(),
-        Variable::RequestId => header("x-request-id"),
-        Variable::Header(name) => header(&name.to_ascii_lowercase()),
+        Variable::RequestId => cel::header("x-request-id"),
+        Variable::Header(name) => cel::header(&name.to_ascii_lowercase()),
         Variable::RequestUri => {
             let (filter, key) = DECODED_TARGET;
             format!(
@@ -96,15 +77,11 @@ fn cel_variable(variable: &Variable) -> String {
         Variable::Query => "request.query".to_owned(),
         Variable::QuestionMark => "(request.query == '' ? '' : '?')".to_owned(),
         // As ngx_http_arg.
-        Variable::Argument(name) => captured(
+        Variable::Argument(name) => cel::captured(
             "request.query",
             &format!("(?is)(?:.*?&)??{name}=([^&]*)(?:&.*)?"),
         ),
-        // As ngx_http_parse_multi_header_lines.
-        Variable::Cookie(name) => captured(
-            &header("cookie"),
-            &format!("(?is)(?:.*?[;,] *)??{name} *= *([^;]*)(?:;.*)?"),
-        ),
+        Variable::Cookie(name) => cel::cookie(name),
         Variable::Status => STATUS.to_owned(),
         Variable::UpstreamAddress => "upstream.address".to_owned(),
         Variable::UpstreamStatus => format!("(has(upstream.address) ? {STATUS} : '')"),
@@ -160,7 +137,7 @@ mod tests {
     #[test]
     fn text_does_not_end_a_text_of_cel_nor_its_operator() {
         for letter in (0..=0x24F).filter_map(char::from_u32) {
-            let written = cel_text(&format!("a{letter}"));
+            let written = cel::text(&format!("a{letter}"));
             let within = written
                 .strip_prefix("'a")
                 .and_then(|it| it.strip_suffix('\''));

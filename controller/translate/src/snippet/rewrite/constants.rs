@@ -84,7 +84,7 @@ impl Constants {
     }
 
     /// A text with values in place of these variables.
-    pub(in crate::snippet) fn text(&self, text: &str) -> String {
+    pub(crate) fn text(&self, text: &str) -> String {
         self::text(text, &self.names)
     }
 

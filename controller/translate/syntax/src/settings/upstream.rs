@@ -16,7 +16,7 @@ pub fn host_value<'a>(
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"-._:${}".contains(&b));
     if plain {
-        expression::for_headers_with(text, constant)
+        expression::for_host_with(text, constant)
     } else {
         Err("the name of a host".into())
     }

@@ -6,6 +6,7 @@ mod balancing;
 mod bodies;
 mod certificates;
 mod client_certificates;
+mod client_timeouts;
 mod configuration;
 mod drop_in;
 mod endpoint_change;

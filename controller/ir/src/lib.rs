@@ -79,9 +79,9 @@ pub use path::{
 };
 pub use policy::{
     AllowedOrigin, AllowedOrigins, AuthCache, Authentication, Buffering, ClientLimits,
-    ConnectionLimit, Cors, ErrorPages, ExternalAuth, FastCgi, Fraction, IpAccess, Mirror,
-    MirrorPath, PasswordAuth, PasswordScheme, Policy, Rate, Replacement, ResponseRewrite, Retries,
-    RetryOn, Substitution, SubstitutionPart, Timeouts, UpstreamHeader, UserFile,
+    ClientTimeouts, ConnectionLimit, Cors, ErrorPages, ExternalAuth, FastCgi, Fraction, IpAccess,
+    Mirror, MirrorPath, PasswordAuth, PasswordScheme, Policy, Rate, Replacement, ResponseRewrite,
+    Retries, RetryOn, Substitution, SubstitutionPart, Timeouts, UpstreamHeader, UserFile,
 };
 pub use reason_code::{ConditionType, ReasonCode};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};

@@ -296,6 +296,7 @@ fn assert_handled(policy: &Policy) {
         cors: _,
         limits: _,
         bandwidth_limit: _,
+        client_timeouts: _,
         bandwidth_limit_after: _,
         http10: _,
         buffering: _,

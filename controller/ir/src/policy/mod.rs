@@ -28,7 +28,7 @@ pub use ip_access::IpAccess;
 pub use limits::{ClientLimits, ConnectionLimit, Rate};
 pub use mirror::{Fraction, Mirror, MirrorPath};
 pub use response_rewrite::{Replacement, ResponseRewrite, Substitution, SubstitutionPart};
-pub use timeouts::{Retries, RetryOn, Timeouts};
+pub use timeouts::{ClientTimeouts, Retries, RetryOn, Timeouts};
 
 /// Policies of one route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +36,9 @@ pub struct Policy {
     /// Timeouts towards upstreams.
     #[serde(skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
+    /// Timeouts of clients.
+    #[serde(skip_serializing_if = "is_default")]
+    pub client_timeouts: ClientTimeouts,
     /// Retries.
     #[serde(skip_serializing_if = "is_default")]
     pub retries: Retries,
@@ -118,6 +121,7 @@ impl Default for Policy {
     fn default() -> Self {
         Policy {
             timeouts: Timeouts::default(),
+            client_timeouts: ClientTimeouts::default(),
             retries: Retries::default(),
             host: None,
             connection: None,

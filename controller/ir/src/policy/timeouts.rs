@@ -22,6 +22,20 @@ impl Default for Timeouts {
     }
 }
 
+/// Timeouts of clients, in milliseconds; `None` is that of the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClientTimeouts {
+    /// Between two reads of a request's body.
+    #[serde(skip_serializing_if = "is_default")]
+    pub body: Option<u32>,
+    /// Between two writes of a response.
+    #[serde(skip_serializing_if = "is_default")]
+    pub send: Option<u32>,
+    /// Of a connection behind the response.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep_alive: Option<u32>,
+}
+
 /// Retries. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Retries {

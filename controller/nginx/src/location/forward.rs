@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Action, BackendId, GlobalConfig, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Timeouts,
-    Transport, UpstreamTls,
+    Action, BackendId, ClientTimeouts, GlobalConfig, HttpRoute, IpAccess, PathMatch, PathRewrite,
+    Policy, Timeouts, Transport, UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -38,6 +38,7 @@ pub(crate) struct Forward {
     pub(crate) rate: Option<NonZeroU32>,
     /// KiB that come before that.
     pub(crate) rate_after: Option<NonZeroU32>,
+    pub(crate) clients: ClientTimeouts,
     pub(crate) responses: Responses,
     pub(crate) https: Option<RedirectConf>,
     pub(crate) rewrite: Option<(Word, Value)>,
@@ -124,6 +125,7 @@ impl Forward {
             limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
             connections: policy.limits.as_ref().and_then(limits::connections),
             rate: policy.bandwidth_limit,
+            clients: policy.client_timeouts,
             rate_after: policy
                 .bandwidth_limit
                 .and(NonZeroU32::new(policy.bandwidth_limit_after)),

@@ -9,7 +9,7 @@ use super::view::View;
 use crate::risk::Risk;
 use crate::snippet::{NamedLocation, is_location_name};
 
-const DIFFERENCE: &str = "as in ingress-nginx, of the whole host; plain http is refused like a missing certificate, and paths of a rule without a host answer 503";
+const DIFFERENCE: &str = "as in ingress-nginx, of the whole host; plain http is refused like a missing certificate, and paths of a rule without a host answer 503, because handshakes for names that no Ingress has are those of all namespaces";
 
 pub(super) const GROUP: Group = Group {
     title: "Client certificates",

@@ -49,8 +49,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    CanaryRules, ClientCertificates, DirectResponse, Expression, Filter, HeaderVariant, IpAccess,
-    Policy, Protocol, Redirect, Transport, UpstreamTls,
+    CanaryRules, ClientCertificates, ClientTimeouts, DirectResponse, Expression, Filter,
+    HeaderVariant, IpAccess, Policy, Protocol, Redirect, Transport, UpstreamTls,
 };
 use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
 
@@ -323,6 +323,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals, data_plane: Option<DataPla
         auth_headers: auth_external::auth_headers(view, globals),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
+        client_timeouts: ClientTimeouts::default(),
         bandwidth_limit: limits::rate(view, globals),
         bandwidth_limit_after: limits::rate_after(view, globals),
         http10: backend::http10(view, globals),

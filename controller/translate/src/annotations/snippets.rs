@@ -10,8 +10,8 @@ mod rules;
 use std::sync::Arc;
 
 use sluice_ir::{
-    DirectResponse, ExternalAuth, Filter, HeaderName, HeaderVariant, Hostname, IpAccess,
-    PasswordScheme, Policy, UpstreamHeader,
+    ConnectionSettings, DirectResponse, ExternalAuth, Filter, HeaderName, HeaderVariant, Hostname,
+    IpAccess, PasswordScheme, Policy, UpstreamHeader,
 };
 use sluice_syntax::seclang::SecLang;
 use sluice_translate_engine::Severity;
@@ -116,6 +116,8 @@ pub(super) struct Effect {
     pub(super) auth_headers: Vec<UpstreamHeader>,
     /// Headers of requests to pods with the name of the user.
     pub(super) user_headers: Vec<HeaderName>,
+    /// Timeouts of its clients.
+    pub(super) clients: ConnectionSettings,
     /// Of its responses, and of connections to its pods.
     pub(super) upstream: Upstream,
     /// Variables that its server may have set.
@@ -324,6 +326,7 @@ impl Effect {
                 self.access_log_off = access_log_off;
                 self.auth_headers = auth_headers;
                 self.user_headers = user_headers;
+                self.clients = connections;
                 self.upstream = upstream;
                 self.variables = variables;
             }

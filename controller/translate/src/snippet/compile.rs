@@ -308,7 +308,8 @@ impl<'a> Parts<'a> {
         differences.extend((on_envoy && is_beyond).then_some(Difference::HeaderRoom));
         let has_others = connections::has_others(self.connections);
         let of_location = self.block == Block::Location;
-        differences.extend((of_location && has_others).then_some(Difference::ClientTimeouts));
+        let of_clients = on_envoy && has_others && of_location;
+        differences.extend(of_clients.then_some(Difference::ClientTimeouts));
         let of_server = on_envoy && has_others && !of_location;
         differences.extend(of_server.then_some(Difference::Connections));
         differences

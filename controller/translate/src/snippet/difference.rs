@@ -57,8 +57,8 @@ impl Difference {
                 "Envoy has the same timeouts and keep-alive for clients of all hosts: those of the ConfigMap (not with --data-plane nginx)"
             }
             Difference::ClientTimeouts => {
-                "client_body_timeout, send_timeout and keepalive_timeout of a location: clients of all paths have those of the ConfigMap, or on nginx of the \
-             server-snippet"
+                "client_body_timeout, send_timeout and keepalive_timeout of a location: Envoy has those of the ConfigMap for clients of all paths (not with \
+             --data-plane nginx)"
             }
             Difference::RateAfter => {
                 "limit_rate_after: Envoy limits responses from the first byte (not with --data-plane nginx)"

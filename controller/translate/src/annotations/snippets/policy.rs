@@ -1,6 +1,6 @@
 //! Policies of routes, as snippets change them.
 
-use sluice_ir::Policy;
+use sluice_ir::{ClientTimeouts, Policy};
 
 use super::{Effect, rules};
 use crate::annotations::auth_external::spelled;
@@ -14,6 +14,11 @@ impl Effect {
         globals: &Globals,
     ) -> Policy {
         policy.access_log_off |= self.access_log_off;
+        policy.client_timeouts = ClientTimeouts {
+            body: self.clients.body_timeout,
+            send: self.clients.send_timeout,
+            keep_alive: self.clients.keep_alive_timeout,
+        };
         self.upstream.apply_to(&mut policy);
         policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
         if let Some(rules) = self.rules.take() {

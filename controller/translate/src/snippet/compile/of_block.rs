@@ -65,7 +65,7 @@ impl Parts<'_> {
         }
     }
 
-    /// True of a timeout of clients, which nginx may have for each location, and no data plane here has.
+    /// True of a timeout of clients that nginx may have for each location.
     fn is_of_clients(&self, name: &str) -> bool {
         !self.options.of_all_servers && connections::OF_LOCATIONS.contains(&name)
     }

@@ -35,7 +35,7 @@ fn others_see_the_variables_of_a_snippet() {
 }
 
 #[test]
-fn timeouts_of_clients_are_not_those_of_a_location() {
+fn timeouts_of_clients_are_those_of_a_location_on_nginx_alone() {
     let text = "send_timeout 5s; keepalive_timeout 10; client_body_timeout 1m;";
     let differences = |block| compiled(text, block).unwrap().differences;
     let of = |difference| [difference].into();

@@ -37,7 +37,7 @@ pub(in crate::snippet) const DIRECTIVES: [&str; 8] = [
     "keepalive_requests",
 ];
 
-/// Those that nginx takes in a location, too, and ingress-nginx sets for all hosts.
+/// Those that nginx takes in a location, too.
 pub(in crate::snippet) const OF_LOCATIONS: [&str; 3] =
     ["client_body_timeout", "send_timeout", "keepalive_timeout"];
 

@@ -6,6 +6,10 @@ use regex_syntax::ast::{
     SpecialLiteralKind,
 };
 
+/// PCRE looks properties up for bytes there, of which a letter beyond ASCII has several: `é` is no `\pL`, and half of it is.
+const UNICODE: &str =
+    "a Unicode class such as \\pL, which nginx compares with single bytes (write [A-Za-z], or [^/] for any letter)";
+
 /// Reason why a pattern cannot be parsed.
 pub(crate) fn parse_error(error: &Error) -> String {
     match error.kind() {
@@ -51,7 +55,7 @@ impl Reader<'_> {
             }
             Ast::Concat(concat) => concat.asts.iter().try_for_each(|ast| self.read(ast)),
             Ast::Flags(_) => Err("flags other than (?i) at the beginning".to_owned()),
-            Ast::ClassUnicode(_) => Err("a Unicode class such as \\pL".to_owned()),
+            Ast::ClassUnicode(_) => Err(UNICODE.to_owned()),
         }
     }
 
@@ -170,7 +174,7 @@ fn set_item(item: &ClassSetItem) -> Result<(), String> {
         ClassSetItem::Literal(literal) => in_class(literal),
         ClassSetItem::Range(range) => in_class(&range.start).and(in_class(&range.end)),
         ClassSetItem::Union(union) => union.items.iter().try_for_each(set_item),
-        ClassSetItem::Unicode(_) => Err("a Unicode class such as \\pL".to_owned()),
+        ClassSetItem::Unicode(_) => Err(UNICODE.to_owned()),
         ClassSetItem::Bracketed(_) => Err("a class in a class".to_owned()),
     }
 }

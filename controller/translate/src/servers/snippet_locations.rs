@@ -25,7 +25,9 @@ use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity, closed_text
 use super::path_rule::{HostContext, Origin, PathRule, RouteTarget, RuleRoute};
 use super::server_snippet::FIELD;
 use crate::annotations::Annotations;
-use crate::snippet::{Location, LocationPath, ProxyPass, REST, ServerSnippet, access_behind};
+use crate::snippet::{
+    Location, LocationPath, ProxyPass, REST, ServerSnippet, access_behind, client_timeouts,
+};
 
 const NOT_FOUND: u16 = 404;
 
@@ -48,6 +50,7 @@ impl LocationRule {
             direct_responses,
             access,
             access_log_off,
+            clients,
             proxy,
             takes_bare_form,
         } = location.clone();
@@ -65,6 +68,7 @@ impl LocationRule {
         let policy = Policy {
             ip_access: access,
             access_log_off,
+            client_timeouts: client_timeouts(clients),
             ..Policy::default()
         };
         let annotations = Annotations {
@@ -105,6 +109,7 @@ impl LocationRule {
         let mut policy = Policy {
             ip_access: access_behind(&own.ip_access, &of_all.ip_access),
             access_log_off: own.access_log_off || of_all.access_log_off,
+            client_timeouts: own.client_timeouts,
             ..of_all.clone()
         };
         proxy.apply_to(&mut policy);

@@ -307,7 +307,7 @@ impl<'a> Parts<'a> {
         let is_beyond = connections::is_beyond_envoy(self.connections, self.options.header_buffers);
         differences.extend((on_envoy && is_beyond).then_some(Difference::HeaderRoom));
         let has_others = connections::has_others(self.connections);
-        let of_location = self.block == Block::Location;
+        let of_location = self.block != Block::Server;
         let of_clients = on_envoy && has_others && of_location;
         differences.extend(of_clients.then_some(Difference::ClientTimeouts));
         let of_server = on_envoy && has_others && !of_location;

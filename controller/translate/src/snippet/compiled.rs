@@ -30,6 +30,8 @@ pub(crate) struct Location {
     pub(crate) access: IpAccess,
     /// Its requests are not logged.
     pub(crate) access_log_off: bool,
+    /// Timeouts of its clients.
+    pub(crate) clients: ConnectionSettings,
     /// Pods in place of 404.
     pub(crate) proxy: Option<ProxyPass>,
     /// nginx takes the bare form of its path along, if it ends with a slash: it leads to pods, or would if it were not `internal`.
@@ -65,7 +67,7 @@ pub(crate) struct Compiled {
     pub(crate) auth_headers: Vec<UpstreamHeader>,
     /// Request headers with the name of the user whose password was right.
     pub(crate) user_headers: Vec<HeaderName>,
-    /// Connections of clients, as a server or a location has them.
+    /// Of a server, or the timeouts that a location has, too.
     pub(crate) connections: ConnectionSettings,
     /// Pods of a location of a server.
     pub(crate) proxy: Option<ProxyPass>,
@@ -98,6 +100,7 @@ impl Compiled {
             direct_responses: self.direct_responses,
             access: self.access,
             access_log_off: self.access_log_off,
+            clients: self.connections,
             proxy: self.proxy,
             takes_bare_form: false,
         })
@@ -109,6 +112,7 @@ impl Compiled {
         let answers_all = response.conditions.is_empty()
             && self.access == IpAccess::default()
             && !self.access_log_off
+            && self.connections == ConnectionSettings::default()
             && response.status != NO_RESPONSE
             && !matches!(
                 response.content,

@@ -52,6 +52,7 @@ pub(crate) use location_snippet::LocationSnippet;
 pub(crate) use locations::named::{NamedLocation, is_name as is_location_name};
 pub(crate) use locations::{LocationPath, MAX_LOCATIONS};
 pub(crate) use policies::access::{Satisfy, behind as access_behind};
+pub(crate) use policies::connections::client_timeouts;
 pub(crate) use policies::proxy_pass::{ProxyPass, ProxyUpstream, REST};
 pub(crate) use policies::upstream::Upstream;
 pub(crate) use rewrite::comparable::Comparable;

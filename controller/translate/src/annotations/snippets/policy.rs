@@ -1,10 +1,11 @@
 //! Policies of routes, as snippets change them.
 
-use sluice_ir::{ClientTimeouts, Policy};
+use sluice_ir::Policy;
 
 use super::{Effect, rules};
 use crate::annotations::auth_external::spelled;
 use crate::global::Globals;
+use crate::snippet::client_timeouts;
 
 impl Effect {
     /// The policy of the routes, with what the snippets change of it.
@@ -14,11 +15,7 @@ impl Effect {
         globals: &Globals,
     ) -> Policy {
         policy.access_log_off |= self.access_log_off;
-        policy.client_timeouts = ClientTimeouts {
-            body: self.clients.body_timeout,
-            send: self.clients.send_timeout,
-            keep_alive: self.clients.keep_alive_timeout,
-        };
+        policy.client_timeouts = client_timeouts(self.clients);
         self.upstream.apply_to(&mut policy);
         policy.ip_access = self.access.take().unwrap_or(policy.ip_access);
         if let Some(rules) = self.rules.take() {

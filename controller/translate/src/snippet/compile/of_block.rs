@@ -16,13 +16,12 @@ impl Parts<'_> {
     /// True of a directive that a block of this kind alone has a setting for.
     pub(super) fn is_of_block(&self, words: &[&str]) -> bool {
         match (self.block, words) {
+            (_, [name, ..]) if self.is_of_clients(name) => true,
             (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
             (Block::Server, [name, ..]) => {
                 !self.options.of_all_servers && connections::DIRECTIVES.contains(name)
             }
-            (Block::Location, [name, ..]) => {
-                upstream::DIRECTIVES.contains(name) || self.is_of_clients(name)
-            }
+            (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
             _ => false,
         }
     }
@@ -30,11 +29,11 @@ impl Parts<'_> {
     /// Takes one of them.
     pub(super) fn add_of_block(&mut self, words: &[&str]) -> Option<()> {
         match self.block {
-            Block::ProxiedLocation => self.proxy.add(words),
-            Block::Server => connections::add(&mut self.connections, words),
-            Block::Location if words.first().is_some_and(|name| self.is_of_clients(name)) => {
+            _ if words.first().is_some_and(|name| self.is_of_clients(name)) => {
                 connections::add(&mut self.connections, words)
             }
+            Block::ProxiedLocation => self.proxy.add(words),
+            Block::Server => connections::add(&mut self.connections, words),
             // A default that is said is none.
             _ if has_no_effect(words, self.block) => Some(()),
             _ => {
@@ -67,7 +66,8 @@ impl Parts<'_> {
 
     /// True of a timeout of clients that nginx may have for each location.
     fn is_of_clients(&self, name: &str) -> bool {
-        !self.options.of_all_servers && connections::OF_LOCATIONS.contains(&name)
+        let is_location = !matches!(self.block, Block::Server | Block::AuthRequest);
+        is_location && !self.options.of_all_servers && connections::OF_LOCATIONS.contains(&name)
     }
 
     /// Notes a directive that locations inherit in nginx alone.

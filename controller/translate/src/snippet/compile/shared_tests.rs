@@ -39,7 +39,9 @@ fn timeouts_of_clients_are_those_of_a_location_on_nginx_alone() {
     let text = "send_timeout 5s; keepalive_timeout 10; client_body_timeout 1m;";
     let differences = |block| compiled(text, block).unwrap().differences;
     let of = |difference| [difference].into();
-    assert_eq!(differences(Block::Location), of(Difference::ClientTimeouts));
+    for block in [Block::Location, Block::LocationOfServer] {
+        assert_eq!(differences(block), of(Difference::ClientTimeouts));
+    }
     assert_eq!(differences(Block::Server), of(Difference::Connections));
     for bad in [
         "send_timeout $a;",

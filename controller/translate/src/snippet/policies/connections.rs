@@ -8,7 +8,7 @@
 //!   keepalive_timeout, keepalive_time, _requests         life of a connection
 //! ```
 
-use sluice_ir::{ConnectionSettings, HeaderBuffers};
+use sluice_ir::{ClientTimeouts, ConnectionSettings, HeaderBuffers};
 use sluice_syntax::value;
 
 /// Bytes of one client's headers that a tenant may make nginx keep.
@@ -89,6 +89,15 @@ fn add_room(room: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
         _ => return None,
     };
     is_first.then_some(())
+}
+
+/// Those of a location.
+pub(crate) fn client_timeouts(settings: ConnectionSettings) -> ClientTimeouts {
+    ClientTimeouts {
+        body: settings.body_timeout,
+        send: settings.send_timeout,
+        keep_alive: settings.keep_alive_timeout,
+    }
 }
 
 /// True if there are other settings than room for headers, which Envoy has for all hosts.

@@ -14,6 +14,7 @@ const INTO_HEADERS: &[(&str, &str, &str)] = &[
     ("rewrite-target", "https://b.test/$1", "/a/([^/]+)"),
     ("rewrite-target", "/b/$1", "/a/([^/]+)"),
     ("upstream-vhost", "a$uri", "/"),
+    ("upstream-vhost", "a${cookie_a}$arg_a", "/"),
     ("x-forwarded-prefix", "/a", "/a/([^/]+)"),
     ("x-forwarded-prefix", "/b/$1", "/a/([^/]+)"),
     ("x-forwarded-prefix", "$1", "/a/([^?]*)"),

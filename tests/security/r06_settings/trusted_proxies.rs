@@ -43,10 +43,15 @@ async fn only_listed_proxies_are_trusted(plane: Plane) -> Result<()> {
         json!({"compute-full-forwarded-for": "true"}),
         json!({"compute-full-forwarded-for": "true", "proxy-real-ip-cidr": "127.0.0.0/8"}),
     ];
-    for (data, is_believed) in believes
+    // The client is known by another header than the addresses are of that pods get.
+    let mut apart = believing("127.0.0.0/8");
+    apart["compute-full-forwarded-for"] = json!("true");
+    apart["forwarded-for-header"] = json!("X-Client");
+    for (data, is_believed, is_passed_on) in believes
         .iter()
-        .map(|data| (data, true))
-        .chain(believes_nobody.iter().map(|data| (data, false)))
+        .map(|data| (data, true, true))
+        .chain(believes_nobody.iter().map(|data| (data, false, false)))
+        .chain(std::iter::once((&apart, false, true)))
     {
         tenants.write("operator.yaml", &[config_map(data)])?;
         let arguments = vec!["--configmap".to_owned(), "sluice/sluice".to_owned()];
@@ -66,7 +71,7 @@ async fn only_listed_proxies_are_trusted(plane: Plane) -> Result<()> {
         let pod = http::send(sluice.http(), &request).await?.json()?;
         let chain = pod["headers"]["x-forwarded-for"].to_string();
         ensure!(
-            chain.contains(CLAIMED) == is_believed,
+            chain.contains(CLAIMED) == is_passed_on,
             "{data}: pods hear {chain}"
         );
         sluice.stop()?;

@@ -84,6 +84,15 @@ pub(super) const WRITTEN: &[(&str, &str)] = &[
         "location ^~ /metrics { deny all; }\nlocation /metrics/zz { return 404; }\nlocation ~ ^/m { return 410; }",
         "",
     ),
+    // Lookahead, in the case of its location and in any.
+    (
+        "location ~ ^/shop/(?!A|x\\.p).* { deny all; }\nlocation ~* ^/(?!shop|METRICS(/|$)).+ { return 410; }\nlocation ~ /\\.(?!well).* { return 404; }",
+        "if ($http_x_key) { return 403; }",
+    ),
+    (
+        "rewrite ^/(?!shop)(.+)$ /new/$1 redirect;",
+        "rewrite ^/shop/(?!a)(.*)$ https://a.test/$1 permanent;",
+    ),
     ("", "if ($cookie_key = '') { return 403; }"),
     (
         "",

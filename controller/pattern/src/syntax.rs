@@ -7,8 +7,7 @@ use regex_syntax::ast::{
 };
 
 /// PCRE looks properties up for bytes there, of which a letter beyond ASCII has several: `é` is no `\pL`, and half of it is.
-const UNICODE: &str =
-    "a Unicode class such as \\pL, which nginx compares with single bytes (write [A-Za-z], or [^/] for any letter)";
+const UNICODE: &str = "a Unicode class such as \\pL, which nginx compares with single bytes (write [A-Za-z], or [^/] for any letter)";
 
 /// Reason why a pattern cannot be parsed.
 pub(crate) fn parse_error(error: &Error) -> String {

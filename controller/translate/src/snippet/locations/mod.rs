@@ -12,5 +12,5 @@ pub(super) mod named;
 pub(super) mod nested;
 pub(super) mod path;
 
-pub(super) use path::{of_path, pattern};
 pub(crate) use path::{LocationPath, MAX_LOCATIONS};
+pub(super) use path::{of_path, pattern};

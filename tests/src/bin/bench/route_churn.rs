@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use sluice_tests::echo::Echo;
 use sluice_tests::load::Load;
 use sluice_tests::manifests::{Ingress, Manifests};
@@ -56,6 +57,8 @@ impl RouteChurn {
                 manifests.object(&object)?;
             }
         }
+        // So that what a change gives nginx to know is known: the settings of a path that is not the root.
+        manifests.object(&changed(0, self.routes)?)?;
         manifests.service("default", "web", 80, &network.pods(2))?;
         manifests.ingress(&to_web("stays", STAYS))?;
         let options = Options::new(&manifests).data_plane(self.data_plane);
@@ -112,11 +115,15 @@ async fn churn(routes: usize, manifests: Arc<Manifests>, over: Arc<AtomicBool>) 
     let mut changes = 0;
     while !over.load(Ordering::Relaxed) {
         ticks.tick().await;
-        let [.., mut ingress] = application(usize::try_from(changes)? % routes);
-        let path = &mut ingress["spec"]["rules"][0]["http"]["paths"][0]["path"];
-        *path = format!("/{changes}").into();
-        manifests.object(&ingress)?;
+        manifests.object(&changed(changes, routes)?)?;
         changes += 1;
     }
     Ok(changes)
+}
+
+/// The Ingress of an application, with a path that it has not had.
+fn changed(change: u32, routes: usize) -> Result<Value> {
+    let [.., mut ingress] = application(usize::try_from(change)? % routes);
+    ingress["spec"]["rules"][0]["http"]["paths"][0]["path"] = format!("/{change}").into();
+    Ok(ingress)
 }

@@ -9,7 +9,9 @@ use proxy_wasm::types::Action;
 use sluice_filter_config::host_contract::{Copies, UNKNOWN_ROUTES};
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, Timestamp};
-use sluice_filter_worker::{LogLevel, Pending, Refusals, RequestAction, SharedCounters, Worker};
+use sluice_filter_worker::{
+    LogLevel, MAX_WAIT, Pending, Refusals, RequestAction, SharedCounters, Worker,
+};
 
 use crate::host::SharedData;
 use crate::in_flight::InFlight;
@@ -19,10 +21,6 @@ use crate::{host, host_contract, observation};
 
 /// Restarts a poll that failed; a healthy poll does not need it.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
-/// How long a request waits for the first tables before the data plane's own balancing serves it.
-const MAX_WAIT: Duration = Duration::from_secs(2);
-/// Longer than the controller holds a poll, so that only a dead connection times out.
-const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One per VM, in a thread-local: it outlives root contexts, which are replaced with every plugin configuration.
 #[derive(Debug)]

@@ -10,14 +10,11 @@ use std::time::Duration;
 use sluice_envoy_abi::{Extension, Process, Response, Timer};
 use sluice_filter_config::{Control, PluginConfig};
 use sluice_filter_core::{LongPoll, PollResult};
-use sluice_filter_worker::{DocumentError, LogLevel, Refusals};
+use sluice_filter_worker::{DocumentError, LogLevel, POLL_TIMEOUT, Refusals};
 
 use crate::clock::monotonic;
 use crate::lock::lock;
 use crate::{envoy_log, log, waiting};
-
-/// Longer than the controller holds a poll, so that only a dead connection times out.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 static IS_STARTED: AtomicBool = AtomicBool::new(false);
 static ZONE: Mutex<Option<String>> = Mutex::new(None);
@@ -80,7 +77,7 @@ impl Feed {
             authority,
         } = &self.control;
         // Envoy may answer before this returns.
-        if !process.get(upstream, authority, &path, TIMEOUT) {
+        if !process.get(upstream, authority, &path, POLL_TIMEOUT) {
             self.ended(process, PollResult::Failed);
         }
     }

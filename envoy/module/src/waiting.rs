@@ -2,16 +2,13 @@
 
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sluice_envoy_abi::Scheduler;
-use sluice_filter_worker::LogLevel;
+use sluice_filter_worker::{LogLevel, MAX_WAIT};
 
 use crate::lock::lock;
 use crate::{envoy_log, log};
-
-/// How long requests wait, from the first one on: a controller that is down must not hold traffic up.
-const MAX_WAIT: Duration = Duration::from_secs(2);
 
 static WAITING: Mutex<Waiting> = Mutex::new(Waiting {
     deadline: None,

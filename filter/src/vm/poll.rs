@@ -2,9 +2,9 @@
 
 use sluice_filter_config::{Host, PluginConfig};
 use sluice_filter_core::PollResult;
-use sluice_filter_worker::DocumentError;
+use sluice_filter_worker::{DocumentError, POLL_TIMEOUT};
 
-use super::{POLL_TIMEOUT, Vm};
+use super::Vm;
 use crate::host;
 
 impl Vm {

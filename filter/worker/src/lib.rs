@@ -1,9 +1,9 @@
 //! The life of a request in the filter, whatever hosts it.
 //!
 //! ```text
-//!   filter/src (proxy-wasm) ------+                +--> sluice-filter-core (decides)
-//!                                 +--> Worker -----+
-//!   envoy/module (Envoy's ABI) ---+                +--> Stream, Counters (what the host does)
+//!   filter/src (proxy-wasm) ---------+
+//!   envoy/module (Envoy's ABI) ------+--> Worker --+--> sluice-filter-core (decides)
+//!   nginx-wasm/module (nginx) -------+             +--> Stream, Counters (what the host does)
 //! ```
 //!
 //! A host calls a [`Worker`] with its [`Stream`] when request headers, response headers and the end of a request come, and keeps the
@@ -14,6 +14,8 @@
     clippy::panic,
     clippy::indexing_slicing
 )]
+
+use std::time::Duration;
 
 mod counters;
 mod decide;
@@ -27,6 +29,11 @@ mod request_action;
 mod response;
 mod stream;
 mod worker;
+
+/// Longest time of a poll for the tables. Longer than the controller holds one, so that only a dead connection times out.
+pub const POLL_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long requests wait for the first tables, from the first one on. Not for long: a controller that is down must not hold traffic up.
+pub const MAX_WAIT: Duration = Duration::from_secs(2);
 
 pub use counters::{Counters, SharedCounters};
 pub use document::{DocumentError, Refusals};

@@ -155,15 +155,12 @@ impl Module for Sluice {
         if let Some(file) = main.hosts() {
             hosts::start(file.to_owned());
         }
-        match main.wasm() {
-            Some(filter) => wasm::start(filter),
-            None => built_in::start(main.configurations()),
-        }
+        random::start();
+        phases::start(main);
     }
 
     fn stop_worker() {
-        wasm::stop();
-        built_in::stop();
+        phases::stop();
     }
 
     fn hides_server(location: &Location) -> bool {

@@ -1,4 +1,4 @@
-//! Random identifiers: bytes of the kernel's, many at a time.
+//! Random bytes of the kernel's: identifiers, many at a time, and a seed.
 
 use std::cell::RefCell;
 
@@ -14,14 +14,18 @@ struct Unused {
     left: usize,
 }
 
+const NONE: Unused = Unused {
+    bytes: [0; ID * IDS],
+    left: 0,
+};
+
 thread_local! {
-    // The master evaluates no variables, so no two workers begin with the same bytes.
-    static UNUSED: RefCell<Unused> = const {
-        RefCell::new(Unused {
-            bytes: [0; ID * IDS],
-            left: 0,
-        })
-    };
+    static UNUSED: RefCell<Unused> = const { RefCell::new(NONE) };
+}
+
+/// Forgets what the master may have left: its workers would all begin with the same bytes.
+pub(crate) fn start() {
+    UNUSED.set(NONE);
 }
 
 /// `None` if the kernel has no randomness.
@@ -35,4 +39,11 @@ pub(crate) fn id() -> Option<[u8; ID]> {
         let (ids, _) = unused.bytes.as_chunks::<ID>();
         ids.get(unused.left).copied()
     })
+}
+
+/// Bytes that are no part of an identifier; `None` as of [`id`].
+pub(crate) fn seed() -> Option<u64> {
+    let mut seed = [0; 8];
+    let filled = getrandom(&mut seed, GetRandomFlags::empty()).ok()?;
+    (filled == seed.len()).then(|| u64::from_ne_bytes(seed))
 }

@@ -5,20 +5,18 @@ use std::time::Duration;
 
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, PollResult, SplitMix64, Timestamp};
-use sluice_filter_worker::{DocumentError, LogLevel, Refusals, RequestAction, Worker};
+use sluice_filter_worker::{
+    DocumentError, LogLevel, MAX_WAIT, POLL_TIMEOUT, Pending, Refusals, RequestAction, Worker,
+};
 use sluice_ngx::{Call, CallRequest, CallResponse, Step, Timer};
 
 use super::stream::{NginxStream, log};
 use super::uncounted::Uncounted;
-use crate::request::{PAUSE_LIMIT, Request};
+use crate::request::{Kept, PAUSE_LIMIT, Request};
 use crate::{clock, random};
 
 /// Delay of the first poll: nginx starts no connections before its event loop runs.
 const FIRST_POLL: Duration = Duration::from_millis(1);
-/// Longer than the controller holds a poll, so that only a dead connection times out.
-const POLL_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long requests wait for the first tables, from the first one on: a controller that is down must not hold traffic up.
-const MAX_WAIT: Duration = Duration::from_secs(2);
 
 pub(super) struct Filter {
     index: usize,
@@ -57,10 +55,13 @@ enum Wait {
 ///
 /// It is none, is for another host, or holds tables that cannot be applied.
 pub(crate) fn check(configuration: &[u8]) -> Result<(), String> {
-    configured(configuration).map(|_| ())
+    configured(configuration, 0).map(|_| ())
 }
 
-fn configured(configuration: &[u8]) -> Result<(Option<Control>, Worker<Uncounted>), String> {
+fn configured(
+    configuration: &[u8],
+    seed: u64,
+) -> Result<(Option<Control>, Worker<Uncounted>), String> {
     let config = PluginConfig::parse(configuration).map_err(|error| error.to_string())?;
     if config.host != Some(Host::Nginx) {
         return Err(
@@ -72,10 +73,7 @@ fn configured(configuration: &[u8]) -> Result<(Option<Control>, Worker<Uncounted
             "plugin configuration: expected `tables`, `control` or both, got neither".to_owned(),
         );
     }
-    let seed = random::id().ok_or("the system has no random numbers")?;
-    let (seeds, _) = seed.as_chunks::<8>();
-    let seed = seeds.first().copied().unwrap_or_default();
-    let mut worker = Worker::new(Uncounted, SplitMix64(u64::from_ne_bytes(seed)));
+    let mut worker = Worker::new(Uncounted, SplitMix64(seed));
     // A worker without tables has none to ask for again.
     let _ = worker.set_zone(config.zone);
     if let Some(tables) = config.tables {
@@ -96,7 +94,9 @@ impl Filter {
         configuration: &Rc<[u8]>,
         handlers: EventHandlers,
     ) -> Result<Self, String> {
-        let (control, worker) = configured(configuration)?;
+        // Of this process: workers that were forked with the same one would choose alike.
+        let seed = random::seed().ok_or("the system has no random numbers")?;
+        let (control, worker) = configured(configuration, seed)?;
         let filter = Filter {
             index,
             handlers,
@@ -136,7 +136,7 @@ impl Filter {
         let stream = NginxStream::new(request);
         #[cfg(feature = "fault-injection")]
         stream.fail_if_asked();
-        let mut pending = request.data().pending(self.index);
+        let mut pending = Pending::default();
         match self.worker.on_request_headers(&stream, &mut pending) {
             // A response of the filter's own is recorded in the request.
             RequestAction::Continue | RequestAction::Respond => {}
@@ -145,25 +145,28 @@ impl Filter {
                 self.worker.on_resume(&stream, &mut pending);
             }
         }
+        self.keep(request, pending);
         Step::Continue
     }
 
-    pub(super) fn on_response(&mut self, request: &Request) -> Step {
-        let pending = request.data().pending(self.index);
+    fn keep(&self, request: &Request, pending: Pending) {
+        if !pending.is_empty() {
+            request.data().replace(Kept::Pending(self.index, pending));
+        }
+    }
+
+    pub(super) fn on_response(&mut self, request: &Request, pending: &Pending) {
         self.worker
-            .on_response_headers(&NginxStream::new(request), &pending);
-        Step::Continue
+            .on_response_headers(&NginxStream::new(request), pending);
     }
 
     /// The request is over, and nginx still knows how it went.
-    pub(super) fn on_log(&mut self, request: &Request) {
-        let pending = std::mem::take(&mut *request.data().pending(self.index));
+    pub(super) fn on_log(&mut self, request: &Request, pending: Pending) {
         self.worker.complete(&NginxStream::new(request), pending);
     }
 
     /// The request is over, and that is all that is known.
-    pub(super) fn on_end(&mut self, request: &Request) {
-        let pending = std::mem::take(&mut *request.data().pending(self.index));
+    pub(super) fn on_end(&mut self, pending: Pending) {
         self.worker.cancel(pending, clock::now());
     }
 
@@ -200,9 +203,10 @@ impl Filter {
             return;
         };
         for request in requests {
-            let mut pending = request.data().pending(self.index);
+            let mut pending = Pending::default();
             self.worker
                 .on_resume(&NginxStream::new(&request), &mut pending);
+            self.keep(&request, pending);
             // Fails for one that has ended.
             let _ = request.resume();
         }

@@ -11,9 +11,9 @@
 //! is no sandbox either, so every entry catches panics: one costs the request that it happened in, as a trap does.
 
 mod filter;
-mod filters;
 mod stream;
 mod uncounted;
+mod worker;
 
 pub(crate) use filter::check;
-pub(crate) use filters::{is_started, on_end, on_log, on_request, on_response, start, stop};
+pub(crate) use worker::{on_end, on_log, on_request, on_response, start, stop};

@@ -7,7 +7,7 @@ use sluice_wasm_host::{Action, Context, ContextId, Trap, Vm};
 
 use super::env::NginxEnv;
 use super::filter::Filter;
-use crate::request::Request;
+use crate::request::{Kept, Request};
 
 /// An instance with its root contexts, one for each plugin configuration.
 pub(crate) struct Instance {
@@ -54,35 +54,28 @@ impl Instance {
             .with(|live| (live.request_header_count(), live.has_body()))
             .unwrap_or_default();
         let action = self.vm.on_request_headers(&context, headers, !has_body);
-        request.data().context.replace(Some(context));
+        request.data().replace(Kept::Context(context));
         action
     }
 
-    pub(crate) fn on_response(&mut self, request: &Request) -> Result<Action, Trap> {
-        let context = request.data().context.borrow();
-        let Some(context) = &*context else {
-            return Ok(Action::Continue);
-        };
+    pub(crate) fn on_response(
+        &mut self,
+        request: &Request,
+        context: &Context,
+    ) -> Result<Action, Trap> {
         let (headers, is_head) = request
             .with(|live| (live.response_header_count(), live.is_head()))
             .unwrap_or_default();
         self.vm.on_response_headers(context, headers, is_head)
     }
 
-    pub(crate) fn on_log(&mut self, request: &Request) -> Result<(), Trap> {
-        let context = request.data().context.borrow();
-        let Some(context) = &*context else {
-            return Ok(());
-        };
+    pub(crate) fn on_log(&mut self, context: &Context) -> Result<(), Trap> {
         // nginx does not wait for a guest that is not done.
         self.vm.on_done(context)?;
         self.vm.on_log(context)
     }
 
-    pub(crate) fn on_end(&mut self, request: &Request) -> Result<(), Trap> {
-        let Some(context) = request.data().context.take() else {
-            return Ok(());
-        };
+    pub(crate) fn on_end(&mut self, context: Context) -> Result<(), Trap> {
         if self.vm.is_live(&context) {
             self.vm.env_mut().remove_request(context.id());
         }
@@ -144,8 +137,8 @@ impl Instance {
         let Some(request) = self.vm.env().request(id).cloned() else {
             return Ok(());
         };
-        let context = request.data().context.borrow();
-        let Some(context) = &*context else {
+        let kept = request.data().borrow();
+        let Kept::Context(context) = &*kept else {
             return Ok(());
         };
         self.vm

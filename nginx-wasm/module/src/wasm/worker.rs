@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sluice_ngx::{CallResponse, Level, Step, log, process};
 use sluice_wasm_host::wasmtime::Engine;
-use sluice_wasm_host::{Action, ContextId, Trap};
+use sluice_wasm_host::{Action, Context, ContextId, Trap};
 
 use super::env::{EventHandlers, NginxEnv};
 use super::filter::Filter;
@@ -64,16 +64,16 @@ pub(crate) fn on_request(request: &Request, root_index: usize) -> Step {
     with(|worker| worker.on_request(request, root_index)).unwrap_or(FAILED)
 }
 
-pub(crate) fn on_response(request: &Request) -> Step {
-    with(|worker| worker.on_response(request)).unwrap_or(FAILED)
+pub(crate) fn on_response(request: &Request, context: &Context) -> Step {
+    with(|worker| worker.on_response(request, context)).unwrap_or(FAILED)
 }
 
-pub(crate) fn on_log(request: &Request) {
-    with(|worker| worker.call(|instance| instance.on_log(request)));
+pub(crate) fn on_log(context: &Context) {
+    with(|worker| worker.call(|instance| instance.on_log(context)));
 }
 
-pub(crate) fn on_end(request: &Request) {
-    with(|worker| worker.call(|instance| instance.on_end(request)));
+pub(crate) fn on_end(context: Context) {
+    with(|worker| worker.call(|instance| instance.on_end(context)));
 }
 
 /// Runs `work` with the worker; `None` if there is none, or if it is running already.
@@ -122,11 +122,11 @@ impl Worker {
         }
     }
 
-    fn on_response(&mut self, request: &Request) -> Step {
+    fn on_response(&mut self, request: &Request, context: &Context) -> Step {
         let Some(instance) = &mut self.instance else {
             return Step::Continue;
         };
-        match instance.on_response(request) {
+        match instance.on_response(request, context) {
             Ok(Action::Continue) => Step::Continue,
             Ok(Action::Pause) => {
                 let message =

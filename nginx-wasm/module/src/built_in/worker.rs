@@ -1,10 +1,11 @@
-//! The filters of a worker process, one for each configuration, and the entries into them.
+//! A worker process: its filters, one for each configuration, and the entries into them.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
+use sluice_filter_worker::Pending;
 use sluice_ngx::{CallResponse, Level, Step, log};
 
 use super::filter::{EventHandlers, Filter};
@@ -48,36 +49,26 @@ pub(crate) fn stop() {
     drop(filters);
 }
 
-/// True if this process has such filters.
-pub(crate) fn is_started() -> bool {
-    FILTERS.with(|filters| {
-        filters
-            .try_borrow()
-            .is_ok_and(|filters| !filters.is_empty())
-    })
-}
-
 pub(crate) fn on_request(request: &Request, index: usize) -> Step {
     with(index, Duration::ZERO, |filter| filter.on_request(request)).unwrap_or(FAILED)
 }
 
-pub(crate) fn on_response(request: &Request) -> Step {
-    let Some(index) = request.data().awaited_by() else {
-        return Step::Continue;
-    };
-    with(index, Duration::ZERO, |filter| filter.on_response(request)).unwrap_or(FAILED)
-}
-
-pub(crate) fn on_log(request: &Request) {
-    if let Some(index) = request.data().awaited_by() {
-        with(index, Duration::ZERO, |filter| filter.on_log(request));
+pub(crate) fn on_response(request: &Request, index: usize, pending: &Pending) -> Step {
+    let work = |filter: &mut Filter| filter.on_response(request, pending);
+    match with(index, Duration::ZERO, work) {
+        Some(()) => Step::Continue,
+        None => FAILED,
     }
 }
 
-pub(crate) fn on_end(request: &Request) {
-    if let Some(index) = request.data().awaited_by() {
-        with(index, Duration::ZERO, |filter| filter.on_end(request));
-    }
+pub(crate) fn on_log(request: &Request, index: usize, pending: Pending) {
+    with(index, Duration::ZERO, |filter| {
+        filter.on_log(request, pending);
+    });
+}
+
+pub(crate) fn on_end(index: usize, pending: Pending) {
+    with(index, Duration::ZERO, |filter| filter.on_end(pending));
 }
 
 fn on_poll_due(index: usize) {

@@ -39,7 +39,7 @@ async fn bodies_of_all_sizes_pass_in_both_directions() -> Result<()> {
         let location = format!(
             "client_max_body_size 0; proxy_request_buffering {buffering}; proxy_buffering {buffering};"
         );
-        let gateway = Fixed::start(Form::Module, &[echo.addr], &location).await?;
+        let gateway = Fixed::start(Form::BuiltIn, &[echo.addr], &location).await?;
         for size in SIZES {
             for chunked in [false, true] {
                 let what = || format!("{size} bytes, chunked {chunked}, buffering {buffering}");

@@ -54,7 +54,7 @@ fn unloadable_filter_is_rejected() -> Result<()> {
 
 #[test]
 fn configuration_rejected_by_the_filter_is_rejected_with_its_message() -> Result<()> {
-    for form in [Form::Module, Form::Wasm] {
+    for form in [Form::BuiltIn, Form::Wasm] {
         let filter = form.directive()?;
         for configuration in ["{\"schema\":7}", "{\"schema\":1,\"host\":\"nginx\"}", "x"] {
             ensure_rejected(
@@ -106,7 +106,7 @@ fn long_configuration_can_be_split() -> Result<()> {
         .chunks(3000)
         .map(|part| format!("'{}'", String::from_utf8_lossy(part)))
         .collect();
-    for form in [Form::Module, Form::Wasm] {
+    for form in [Form::BuiltIn, Form::Wasm] {
         let filter = form.directive()?;
         let split = format!("{filter}\nsluice_filter {};", parts.join("\n"));
         let output = Conf::write("", &split)?.test()?;

@@ -17,7 +17,7 @@ in_both_forms! {
 async fn faulty(form: Form) -> Result<Gateway> {
     let fixture = Fixture::start(2, 2).await?;
     match form {
-        Form::Module => {
+        Form::BuiltIn => {
             let module = artifacts::nginx_module_with_faults()?;
             Gateway::with(fixture, &module, "").await
         }
@@ -77,7 +77,7 @@ async fn runaway_filter_is_interrupted() -> Result<()> {
 
 #[tokio::test]
 async fn killed_worker_is_replaced_and_serves() -> Result<()> {
-    let mut gateway = Gateway::start(Form::Module, Fixture::start(2, 2).await?).await?;
+    let mut gateway = Gateway::start(Form::BuiltIn, Fixture::start(2, 2).await?).await?;
     let workers = gateway.nginx.workers();
     for worker in &workers {
         process::kill(*worker);

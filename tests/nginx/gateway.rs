@@ -25,8 +25,8 @@ proxy_pass http://pods;";
 /// Form of the filter in nginx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// The one in the module.
-    Module,
+    /// The one that is built into the module.
+    BuiltIn,
     /// As wasm.
     Wasm,
 }
@@ -35,7 +35,7 @@ impl Form {
     /// The directive that asks for it, if there is one.
     pub(crate) fn directive(self) -> Result<String> {
         Ok(match self {
-            Form::Module => String::new(),
+            Form::BuiltIn => String::new(),
             Form::Wasm => format!("sluice_wasm {};", artifacts::compiled_filter()?.display()),
         })
     }
@@ -49,8 +49,8 @@ macro_rules! in_both_forms {
                 use crate::gateway::Form;
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn by_module() -> anyhow::Result<()> {
-                    super::$name(Form::Module).await
+                async fn built_in() -> anyhow::Result<()> {
+                    super::$name(Form::BuiltIn).await
                 }
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

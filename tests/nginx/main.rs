@@ -37,6 +37,7 @@ mod nginx_features;
 mod passthrough;
 mod pause;
 mod pooled_pod;
+mod random_ids;
 mod reload;
 mod reload_reasons;
 mod retries;

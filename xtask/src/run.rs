@@ -60,7 +60,7 @@ impl Prepared {
     }
 }
 
-/// Artifacts that the parts with nginx need beside that.
+/// Artifacts for tests and programs with nginx.
 struct Nginx {
     binary: PathBuf,
     module: PathBuf,

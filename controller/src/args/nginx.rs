@@ -16,7 +16,7 @@ pub(crate) enum NginxHost {
 /// Forms of the filter in an nginx with Sluice's module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NginxFilter {
-    /// A part of the module: about a third of the CPU time that wasm adds to a request, without a sandbox.
+    /// Built into the module: less CPU time than as wasm, without a sandbox.
     Module,
     /// WebAssembly.
     Wasm,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sluice_explain::{Explanation, Line, Outcome, Route};
 use sluice_source::{Location, Problem};
 use sluice_syntax::printable;
-use sluice_translate::{CLOSED, Report, ids};
+use sluice_translate::{Report, ids};
 
 use super::unmatched;
 
@@ -102,6 +102,9 @@ fn place(location: Option<&Location>) -> String {
     place.unwrap_or_default()
 }
 
+/// The field of reports about what a data plane does not speak to pods.
+const PROTOCOL: &str = "annotation backend-protocol";
+
 impl Place {
     fn text(&self) -> String {
         format!("{}{}", self.object, place(self.location.as_ref()))
@@ -109,7 +112,7 @@ impl Place {
 }
 
 impl WrittenSetting {
-    /// The word for its line: settings that send requests elsewhere, or turn them away, have their own.
+    /// The word for its line: settings of authentication, copies and limits have their own.
     fn word(&self) -> &'static str {
         const WORDS: [(&str, &str); 6] = [
             ("auth-", "auth"),
@@ -190,13 +193,13 @@ impl Answer<'_> {
         lines
     }
 
-    /// The reason of the only reports that close the paths, where it is not about access control.
+    /// The reason, where it is the protocol of the pods, which is that of all paths of an Ingress, and nothing else closes one of them.
     fn why_denied(&self) -> Option<&str> {
         let reports = self.reports.iter().map(|it| it.report);
-        let mut closing = reports.filter(|report| report.consequence.contains("answer 503"));
+        let mut closing = reports.filter(|report| report.consequence.contains("503"));
         let first = closing.next()?;
-        let is_so = |report: &Report| !report.consequence.contains(CLOSED);
-        (is_so(first) && closing.all(is_so)).then_some(first.reason.as_str())
+        let is_protocol = |report: &Report| report.field == PROTOCOL;
+        (is_protocol(first) && closing.all(is_protocol)).then_some(first.reason.as_str())
     }
 
     /// The way, with the port of the listener, the Secret of the certificate and the path that its owner will look for.

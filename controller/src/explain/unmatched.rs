@@ -33,7 +33,7 @@ pub(super) fn paths_of_host(
     });
     let mut paths: Vec<String> = written.collect();
     paths.dedup();
-    // Nobody asks for a path of the hosts that nobody has.
+    // The server of all other hosts has no owner who could be told.
     let is_said = explanation.route.is_some() || !paths.is_empty();
     (is_unmatched && is_said).then_some(paths)
 }

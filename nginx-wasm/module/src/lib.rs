@@ -1,7 +1,7 @@
 //! `libngx_sluice.so`: the filter and the upstream peers that it picks, in a stock nginx.
 //!
 //! ```text
-//!   nginx.conf --directives--> Main { plugin, configurations }     once, before the workers are forked
+//!   nginx.conf --directives--> Main { wasm, configurations }     once, before the workers are forked
 //!                                 |
 //!   worker:   built_in, or wasm --+--- timers, calls to the controller
 //!                ^      | effects: variables, headers, replies, resumes

@@ -30,6 +30,12 @@ fn paths_that_are_closed_for_their_protocol_say_so() {
         "response     503: Envoy does not speak FastCGI to upstreams (--data-plane nginx does)\n";
     assert!(text.contains(expected), "{text}");
     assert!(!text.contains("access control"), "{text}");
+    // What closes another path of the same Ingress is no reason here, and neither is what only may be access control.
+    let beside = MANIFESTS
+        .replace("FCGI", "HTTP")
+        .replace("path: /old", "path: /o;ld");
+    let text = explained_of(&beside, "php.example/app", &["--data-plane", "envoy"]);
+    assert!(!text.contains("503: "), "{text}");
     let guarded = MANIFESTS.replace("http://auth.default.svc/check", "ftp://auth/");
     let text = explained_of(&guarded, "php.example/app", &["--data-plane", "envoy"]);
     let expected = "response     503: access control that cannot be enforced\n";

@@ -8,7 +8,12 @@
 //!   proxy_pass in it                         policies/proxy_pass.rs    ... or that lead to pods of a path
 //!   location in a location                   locations/nested.rs       direct responses
 //!   location @name                           locations/named.rs        the response to clients without a certificate
-//!   limit_rate, proxy_ssl_name               policies/upstream.rs      policies that have annotations
+//!   proxy_ssl_name, proxy_read_timeout       policies/upstream.rs      policies that have annotations
+//!   limit_rate, limit_rate_after             policies/bandwidth.rs
+//!   send_timeout, keepalive_timeout          policies/connections.rs   timeouts of clients
+//!   buffers and sizes of nginx's own         policies/tuning.rs
+//!   the others, which mean another thing     compile/of_block.rs
+//!       in each kind of block
 //!   auth-snippet                             auth_request.rs           headers for an authentication service
 //!   what is so without it                    judgement/defaults.rs     nothing
 //! ```

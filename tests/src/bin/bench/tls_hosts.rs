@@ -61,10 +61,11 @@ impl TlsHosts {
         let cold_start = start.elapsed().as_secs_f64();
 
         let mut millis = Vec::new();
-        for change in 0..CHANGES.min(usize::from(effort.samples)) {
+        let changes = CHANGES.min(usize::from(effort.samples));
+        for change in 0..changes {
             tokio::time::sleep(REST).await;
             // Everywhere among them.
-            let n = change * self.hosts / CHANGES;
+            let n = change * self.hosts / changes;
             let start = Instant::now();
             let certificate = renew(&manifests, &key, n)?;
             presents(&sluice, n, Some(&certificate), LIMIT).await?;

@@ -31,10 +31,20 @@ fn folder() -> PathBuf {
 
 /// The module.
 pub(crate) fn module() -> Result<PathBuf> {
-    let (mut step, triple) = (
-        Step::start("the nginx module with AddressSanitizer"),
-        host()?,
-    );
+    build("the nginx module with AddressSanitizer", &folder(), &[])
+}
+
+/// The same, whose filter panics when a request asks for it.
+pub(crate) fn module_with_faults() -> Result<PathBuf> {
+    build(
+        "the nginx module with AddressSanitizer and fault injection",
+        &folder().join("fault-injection"),
+        &["--features", "fault-injection"],
+    )
+}
+
+fn build(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
+    let (mut step, triple) = (Step::start(title), host()?);
     let mut command = cargo();
     command.args([
         "build",
@@ -45,14 +55,14 @@ pub(crate) fn module() -> Result<PathBuf> {
         "--target",
         &triple,
     ]);
-    command.arg("--target-dir").arg(folder());
+    command.arg("--target-dir").arg(folder).args(options);
     command.env("RUSTC_BOOTSTRAP", "1").env(
         "RUSTFLAGS",
         "-Zsanitizer=address -Cdebuginfo=1 -Cstrip=none",
     );
     step.run(&mut command)?;
     step.done();
-    let module = folder().join(triple).join("module/libngx_sluice.so");
+    let module = folder.join(triple).join("module/libngx_sluice.so");
     ensure!(module.is_file(), "the build left no {}", module.display());
     Ok(module)
 }

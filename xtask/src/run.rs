@@ -264,10 +264,7 @@ pub(crate) fn asan(arguments: &[String]) -> Result<()> {
     nginx.export(&mut runner);
     runner
         .env("SLUICE_FAULT_FILTER_CWASM", &faults)
-        .env(
-            "SLUICE_FAULT_NGINX_MODULE",
-            build::nginx_module_with_faults()?,
-        )
+        .env("SLUICE_FAULT_NGINX_MODULE", asan::module_with_faults()?)
         .env("SLUICE_FAULT_FILTER_WASM", faults.with_extension("wasm"));
     runner.args(["--test", "nginx"]).args(arguments);
     let status = runner.status().context("start the test runner")?;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// A text in which nothing ends the text, or the operator that it is in.
-pub(super) fn text(text: &str) -> String {
+/// A string literal without characters that end it, or the operator that it is in.
+pub(super) fn string_literal(text: &str) -> String {
     let mut written = String::from("'");
     for letter in text.chars() {
         match letter {
@@ -19,25 +19,44 @@ pub(super) fn text(text: &str) -> String {
 
 /// A header of the request.
 pub(super) fn header(name: &str) -> String {
-    format!("request.headers[{}]", self::text(name))
+    format!("request.headers[{}]", string_literal(name))
 }
 
 /// The group of a pattern, which matches the whole text; without a match there is no value.
-pub(super) fn captured(text: &str, pattern: &str) -> String {
-    format!("re.capture({text}, {})", self::text(pattern))
+pub(super) fn regex_capture(text: &str, pattern: &str) -> String {
+    format!("re.capture({text}, {})", string_literal(pattern))
 }
 
 /// A cookie of the request, as ngx_http_parse_multi_header_lines; without it there is no value.
 pub(super) fn cookie(name: &str) -> String {
-    captured(&header("cookie"), &of_cookie(name))
+    regex_capture(&header("cookie"), &of_cookie(name))
 }
 
 /// The same; without it an empty text, where an operator without a value would write `-`.
-pub(super) fn cookie_or_nothing(name: &str) -> String {
+pub(super) fn cookie_or_empty(name: &str) -> String {
     let cookies = "('cookie' in request.headers ? request.headers['cookie'] : '')";
-    captured(cookies, &format!("{}|.*", of_cookie(name)))
+    regex_capture(cookies, &format!("{}|.*", of_cookie(name)))
 }
 
 fn of_cookie(name: &str) -> String {
     format!("(?is)(?:.*?[;,] *)??{name} *= *([^;]*)(?:;.*)?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_ends_neither_itself_nor_its_operator() {
+        for letter in (0..=0x24F).filter_map(char::from_u32) {
+            let written = string_literal(&format!("a{letter}"));
+            let within = written
+                .strip_prefix("'a")
+                .and_then(|it| it.strip_suffix('\''));
+            let within = within.unwrap_or_else(|| panic!("{written}"));
+            let is_itself = within.chars().eq([letter]) && !r"'\()%:".contains(letter);
+            let is_escape = within == format!("\\u{:04X}", u32::from(letter));
+            assert!(is_itself || is_escape, "{letter:?}: {written}");
+        }
+    }
 }

@@ -34,7 +34,7 @@ pub(super) fn operator(variable: &Variable) -> String {
         Variable::IsoTime => "%EMIT_TIME(%Y-%m-%dT%H:%M:%S+00:00)%".to_owned(),
         Variable::ServerPort => "%REQ(x-forwarded-port)%".to_owned(),
         Variable::Header(name) => format!("%REQ({name})%"),
-        Variable::Cookie(name) => format!("%CEL({})%", cel::cookie_or_nothing(name)),
+        Variable::Cookie(name) => format!("%CEL({})%", cel::cookie_or_empty(name)),
         // Translation lets them through to responses only.
         Variable::Status | Variable::UpstreamAddress | Variable::UpstreamStatus => String::new(),
         Variable::Argument(name) => format!("%QUERY_PARAM({name})%"),

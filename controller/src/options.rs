@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
-use sluice_dataplane::find_program::installed_file;
+use sluice_dataplane::find_program::{find_installed, installed_file};
 use sluice_filter_config::{Host, PluginConfig};
 use sluice_nginx::Engine;
 use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
@@ -161,7 +161,7 @@ fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
             module: module()?,
             wasm: flags
                 .takes_compiled_wasm()
-                .then(|| installed_file(compiled, "sluice_filter.cwasm", "--filter-cwasm"))
+                .then(|| compiled_filter(compiled))
                 .transpose()?,
         },
         NginxHost::Kong => Engine::Kong {
@@ -170,6 +170,18 @@ fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
             cache: folder.join("wasmtime.toml"),
         },
     })
+}
+
+/// The filter as wasm for our module, which `cargo xtask install` does not bring.
+fn compiled_filter(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    const NAME: &str = "sluice_filter.cwasm";
+    if given.is_none() && find_installed(NAME).is_none() {
+        bail!(
+            "--nginx-filter wasm: no {NAME} beside this program: write one with `sluice-compile sluice_filter.wasm {NAME}` \
+             (`cargo build --release -p sluice-wasm-host --features compile` builds that), and name it with --filter-cwasm"
+        );
+    }
+    installed_file(given, NAME, "--filter-cwasm")
 }
 
 /// Settings of `sluice render`: paths that are the same on every machine.

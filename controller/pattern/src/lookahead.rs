@@ -103,6 +103,8 @@ struct Excluded {
     text: String,
     /// Only the text itself, not what begins with it.
     is_whole: bool,
+    /// `.*` is behind it: nothing can follow that is excluded alone.
+    goes_on: bool,
 }
 
 /// Parser of what a lookahead has in it: a few texts.
@@ -128,8 +130,11 @@ impl LookaheadParser<'_> {
         let mut texts = vec![Excluded::default()];
         while !self.rest.starts_with(['|', ')']) {
             if self.take(".*") {
-                // All that goes on is excluded anyway.
-                return self.rest.starts_with(['|', ')']).then_some(texts);
+                // All that goes on is excluded anyway, unless more is said behind the group.
+                texts.iter_mut().for_each(|text| text.goes_on = true);
+                let is_end =
+                    self.rest.starts_with(['|', ')']) && !texts.iter().any(|it| it.is_whole);
+                return is_end.then_some(texts);
             }
             let next = if self.take("(") {
                 self.groups += usize::from(!self.take("?:"));
@@ -168,7 +173,7 @@ impl LookaheadParser<'_> {
         };
         is_itself.then(|| Excluded {
             text: letter.to_string(),
-            is_whole: false,
+            ..Excluded::default()
         })
     }
 
@@ -179,15 +184,17 @@ impl LookaheadParser<'_> {
     }
 }
 
-/// Each of the texts, followed by each of the others. Nothing follows an end.
+/// Each of the texts, followed by each of the others. Nothing follows an end, or whatever goes on.
 fn joined(texts: &[Excluded], others: &[Excluded]) -> Option<Vec<Excluded>> {
-    if texts.len() * others.len() > MAX_EXCLUDED || texts.iter().any(|text| text.is_whole) {
+    let is_last = |text: &Excluded| text.is_whole || text.goes_on;
+    if texts.len() * others.len() > MAX_EXCLUDED || texts.iter().any(is_last) {
         return None;
     }
     let pairs = texts.iter().flat_map(|first| {
         others.iter().map(|next| Excluded {
             text: format!("{}{}", first.text, next.text),
             is_whole: next.is_whole,
+            goes_on: next.goes_on,
         })
     });
     Some(pairs.collect())

@@ -56,6 +56,33 @@ fn the_same_is_taken_and_captured() {
     }
 }
 
+/// Of all bodies of a few parts that can be written without lookahead.
+#[test]
+fn nothing_gets_around_a_lookahead_whatever_its_parts_are() {
+    const PARTS: [&str; 8] = ["a", "b", "(", "(?:", ")", ".*", "$", "|"];
+    let paths: Vec<String> = texts("ab", 4)
+        .iter()
+        .map(|text| format!("/{text}"))
+        .collect();
+    let (mut bodies, mut compared) = (vec![String::new()], 0);
+    for _ in 0..5 {
+        let longer = bodies
+            .iter()
+            .flat_map(|body| PARTS.map(|part| format!("{body}{part}")));
+        bodies = longer.collect();
+        for body in &bodies {
+            let pattern = format!("/(?!{body})(.*)");
+            // Parentheses that are none of a pair are errors.
+            let is_pattern = fancy_regex::Regex::new(&pattern).is_ok();
+            if is_pattern && without_lookahead(&pattern, Subject::InPath) != pattern {
+                compare(&pattern, (Subject::InPath, ""), &paths);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
 /// The same paths, and the same groups of each.
 fn compare(pattern: &str, (subject, flag): (Subject, &str), paths: &[String]) {
     let written = without_lookahead(pattern, subject);
@@ -118,6 +145,12 @@ fn what_needs_lookahead_keeps_it() {
         "/(?!a|",
         "/(?!é).*",
         "/(?!a$b).*",
+        "/(?!a/(.*)$)(.*)",
+        "/(?!(b|a/.*)$).*",
+        "/(?!a(.*)b).*",
+        "/(?!(a.*)b).*",
+        "/(?!a(?:.*)b).*",
+        "/(?!a$.*).*",
         "/(?-i:(?!a).*)",
         r"/\(?!a\).*",
         "/[(?!a)].*",

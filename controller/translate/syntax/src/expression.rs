@@ -113,6 +113,8 @@ pub fn for_host_with<'a>(
     let is_cookie =
         |part: &&ExpressionPart| matches!(part, ExpressionPart::Variable(Variable::Cookie(_)));
     match host.0.iter().filter(is_cookie).count() {
+        // A client without the cookie would choose its own `Host`.
+        1 if host.0.len() == 1 => Err("a $cookie_NAME with a text beside it".into()),
         0 | 1 => Ok(host),
         _ => Err("at most one $cookie_NAME".into()),
     }

@@ -1,7 +1,7 @@
 //! A filter of one configuration: its tables, its poll, and the requests that wait for the first tables.
 
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, PollResult, SplitMix64, Timestamp};
@@ -28,7 +28,10 @@ pub(super) struct Filter {
     refusals: Refusals,
     call: Option<Call>,
     poll_timer: Timer,
-    wait: Wait,
+    /// Requests that wait for the first tables.
+    waiting: Vec<Request>,
+    /// When the first request had to wait: of this filter, or of those before it that panicked without tables.
+    waits_since: Option<Instant>,
     wait_timer: Timer,
 }
 
@@ -38,15 +41,6 @@ pub(super) struct EventHandlers {
     pub(super) on_poll_due: fn(usize),
     pub(super) on_poll_end: fn(usize, Result<CallResponse, &'static str>),
     pub(super) on_wait_end: fn(usize),
-}
-
-/// Requests that wait for the first tables.
-enum Wait {
-    /// Nobody has had to wait.
-    NotBegun,
-    Begun(Vec<Request>),
-    /// They have waited long enough, or there are tables.
-    Over,
 }
 
 /// Reads a configuration, and says why it cannot be used.
@@ -107,14 +101,15 @@ impl Filter {
             refusals: Refusals::default(),
             call: None,
             poll_timer: Timer::new(move || (handlers.on_poll_due)(index)),
-            wait: Wait::NotBegun,
+            waiting: Vec::new(),
+            waits_since: None,
             wait_timer: Timer::new(move || (handlers.on_wait_end)(index)),
         };
         filter.poll_timer.start(FIRST_POLL);
         Ok(filter)
     }
 
-    /// Begins anew, without tables. Requests that wait start again.
+    /// Begins anew, without tables. Requests that wait start again, and wait no longer than they would have.
     ///
     /// # Errors
     ///
@@ -123,11 +118,12 @@ impl Filter {
         let started = Filter::start(self.index, &self.configuration, self.handlers)?;
         let former = std::mem::replace(self, started);
         self.poll_timer.start(delay.max(FIRST_POLL));
-        if let Wait::Begun(requests) = former.wait {
-            for request in requests {
-                // Fails for one that has ended.
-                let _ = request.restart();
-            }
+        // One that had tables will have them again.
+        let had_tables = former.worker.tables().version().is_some();
+        self.waits_since = former.waits_since.filter(|_| !had_tables);
+        for request in former.waiting {
+            // Fails for one that has ended.
+            let _ = request.restart();
         }
         Ok(())
     }
@@ -140,7 +136,7 @@ impl Filter {
         match self.worker.on_request_headers(&stream, &mut pending) {
             // A response of the filter's own is recorded in the request.
             RequestAction::Continue | RequestAction::Respond => {}
-            RequestAction::Wait if self.keeps(request) => return Step::Pause(PAUSE_LIMIT),
+            RequestAction::Wait if self.may_wait(request) => return Step::Pause(PAUSE_LIMIT),
             RequestAction::Wait => {
                 self.worker.on_resume(&stream, &mut pending);
             }
@@ -170,39 +166,33 @@ impl Filter {
         self.worker.cancel(pending, clock::now());
     }
 
-    /// Keeps a request until there are tables; `false` if it need not wait, or no longer.
-    fn keeps(&mut self, request: &Request) -> bool {
-        if self.control.is_none() {
+    /// Lets a request wait for tables; `false` if none can come, or requests have waited long enough.
+    fn may_wait(&mut self, request: &Request) -> bool {
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        let left = MAX_WAIT.saturating_sub(since.elapsed());
+        if self.control.is_none() || left.is_zero() {
             return false;
         }
-        if matches!(self.wait, Wait::NotBegun) {
-            self.wait = Wait::Begun(Vec::new());
-            self.wait_timer.start(MAX_WAIT);
+        if self.waiting.is_empty() {
+            self.wait_timer.start(left);
         }
-        match &mut self.wait {
-            Wait::Begun(requests) => {
-                requests.push(request.clone());
-                true
-            }
-            Wait::NotBegun | Wait::Over => false,
-        }
+        self.waiting.push(request.clone());
+        true
     }
 
     /// Lets requests go that have waited long enough for tables that do not come.
     pub(super) fn on_wait_end(&mut self) {
-        if let Wait::Begun(_) = &self.wait {
+        if !self.waiting.is_empty() {
             let message = "no tables from the controller; without them no pod can be chosen";
             log(LogLevel::Warn, message);
             self.resume_waiting();
         }
     }
 
+    /// One after the other: those behind a panic stay, and start again.
     fn resume_waiting(&mut self) {
         self.wait_timer.stop();
-        let Wait::Begun(requests) = std::mem::replace(&mut self.wait, Wait::Over) else {
-            return;
-        };
-        for request in requests {
+        while let Some(request) = self.waiting.pop() {
             let mut pending = Pending::default();
             self.worker
                 .on_resume(&NginxStream::new(&request), &mut pending);

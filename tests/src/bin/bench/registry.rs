@@ -92,17 +92,9 @@ fn fleet(clients: usize, hosts: usize) -> Bench {
     Bench::Fleet(FleetBench { clients, hosts })
 }
 
-/// Everything, in the order of the table.
-fn all() -> Vec<Bench> {
-    let picks = [10, 1000, 10_000].into_iter().flat_map(|endpoints| {
-        Algorithm::ALL.map(|algorithm| {
-            Bench::Pick(Pick {
-                algorithm,
-                endpoints,
-            })
-        })
-    });
-    let mut all = vec![
+/// CPU time of requests.
+fn of_requests() -> Vec<Bench> {
+    vec![
         cpu(DataPlane::Envoy, ROUND_ROBIN, Some(1.03)),
         cpu(DataPlane::Envoy, FILTERED, Some(1.1)),
         cpu(DataPlane::Envoy, STICKY, Some(1.1)),
@@ -121,6 +113,21 @@ fn all() -> Vec<Bench> {
         cpu(DataPlane::NginxWasm, ROUND_ROBIN, Some(1.15)),
         cpu(DataPlane::NginxWasm, STICKY, Some(1.22)),
         cpu(DataPlane::NginxWasm, EWMA, Some(1.25)),
+    ]
+}
+
+/// Everything, in the order of the table.
+fn all() -> Vec<Bench> {
+    let picks = [10, 1000, 10_000].into_iter().flat_map(|endpoints| {
+        Algorithm::ALL.map(|algorithm| {
+            Bench::Pick(Pick {
+                algorithm,
+                endpoints,
+            })
+        })
+    });
+    let mut all = of_requests();
+    all.extend([
         nginx_change(1000, None),
         nginx_change(10_000, Some(20.0)),
         nginx_change(50_000, None),
@@ -148,7 +155,7 @@ fn all() -> Vec<Bench> {
         fleet(200, 10_000),
         comeback("envoy"),
         comeback("nginx"),
-    ];
+    ]);
     all.extend(picks);
     all.extend(Protocol::ALL.map(|protocol| Bench::Peers(Peers(protocol))));
     all.extend(

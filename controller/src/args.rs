@@ -48,8 +48,7 @@ pub(crate) use kubectl::{
 pub(crate) use log::{CertgenLog, LogFlags, LogFormat};
 pub(crate) use nginx::{NginxChild, NginxHost, NginxHostTable};
 pub(crate) use tools::{
-    CheckedDataPlane, Colours, Completions, Explain, ExplainOutput, FirewallArgs, Lint, Values,
-    WaitShutdown,
+    Colours, Completions, Explain, ExplainOutput, FirewallArgs, Lint, Values, WaitShutdown,
 };
 pub(crate) use unsupported_flags::{FlagSupport, flag_support};
 pub(crate) use xds::{ConnectAddress, ListenAddress};

@@ -1,12 +1,13 @@
 //! The command `sluice explain`: what becomes of one request, by [`sluice_explain`], and which objects say so.
 
 mod answer;
-mod unmatched;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use sluice_explain::{Backend, Explanation, OperatorSnippet, Outcome, Request};
+use sluice_explain::{
+    Backend, Explanation, OperatorSnippet, Outcome, Owner, Request, paths_of_host,
+};
 use sluice_ir::{BackendId, SecretId};
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Places, Reading, read_inputs};
@@ -15,7 +16,7 @@ use sluice_translate::{
     translate,
 };
 
-use crate::args::{CheckedDataPlane, Explain, ExplainOutput, ObjectSource};
+use crate::args::{Explain, ExplainOutput, ObjectSource};
 use crate::{cluster_events, options, output};
 use answer::{Answer, BackendPlaces, LocatedReport, Place, Snippet, WrittenSetting};
 
@@ -29,10 +30,7 @@ pub(crate) fn explain(args: &Explain) -> anyhow::Result<()> {
 
 fn text(args: &Explain) -> anyhow::Result<String> {
     let request = Request::parse(&args.url, &args.request, &args.header)?;
-    let options = Options {
-        data_plane: args.data_plane.map(CheckedDataPlane::serving),
-        ..options::translation(&args.translation, &args.listeners, [])
-    };
+    let options = options(args);
     let reading: Reading = match args.source.origin(is_in_cluster())? {
         ObjectSource::Files(folder) => read_inputs(&[Input::Path(folder)])?,
         ObjectSource::Kube => cluster_events::read(&args.source, &options)?.into(),
@@ -55,6 +53,13 @@ fn text(args: &Explain) -> anyhow::Result<String> {
         ExplainOutput::Text => answer.text(),
         ExplainOutput::Json => serde_json::to_string_pretty(&answer)? + "\n",
     })
+}
+
+fn options(args: &Explain) -> Options {
+    Options {
+        data_plane: Some(args.data_plane.serving()),
+        ..options::translation(&args.translation, &args.listeners, [])
+    }
 }
 
 /// Everything that was read.
@@ -94,7 +99,13 @@ impl Objects {
             port: 0,
             ingress: owner.map(|owner| owner.object.to_string()),
             written_path: owner.and_then(|owner| owner.written.clone()),
-            paths: unmatched::paths_of_host(explanation, translation),
+            paths: paths_of_host(explanation, translation.config(), |route| {
+                let owner = translation.owners().get(route)?;
+                Some(Owner {
+                    written: owner.written.as_deref(),
+                    is_of_host: owner.is_of_host(),
+                })
+            }),
             location,
             snippet,
             settings,

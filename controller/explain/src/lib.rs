@@ -20,15 +20,17 @@ mod request;
 mod server;
 mod settings;
 mod value;
+mod words;
 
 pub use canary::canary_rules;
 pub use explanation::{
     Backend, Choice, Explanation, NotChosen, OperatorSnippet, Outcome, Route, Selection, Share,
     WeightedShare,
 };
-pub use lines::{Line, balancing, end, path, way};
+pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};
+pub use words::{Owner, Words, paths_of_host, setting_word};
 
 use explanation::Answered;
 use serde_json::{Value, json};

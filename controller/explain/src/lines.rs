@@ -2,42 +2,33 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sluice_ir::{BackendId, Filter, PathMatch, VerifyClient};
+use sluice_ir::{BackendId, Filter, VerifyClient};
 
 use crate::canary::canary_rules;
-use crate::{Backend, Choice, Explanation, Outcome, Route, Selection, headers};
+use crate::{Backend, Choice, Explanation, Outcome, Route, Selection, Words, headers};
 
 /// A word, empty where it is that of the line before, and what it is.
 pub type Line = (&'static str, String);
 
 /// The way of a request: listener, host, certificate, path, headers. Its policies are those of annotations, which the model does not know.
 #[must_use]
-pub fn way(explanation: &Explanation) -> Vec<Line> {
+pub fn way(explanation: &Explanation, words: &Words<'_>) -> Vec<Line> {
     let mut lines = vec![("listener", explanation.listener.clone())];
     lines.extend(explanation.server.as_ref().map(|name| {
         let name = if name == "_" { "any other host" } else { name };
         ("host", name.to_owned())
     }));
-    let certificate = explanation.certificate.as_ref();
-    lines.extend(certificate.map(|id| ("certificate", id.clone())));
+    let certificate = explanation.certificate.as_deref();
+    lines.extend(certificate.map(|id| {
+        let name = words.certificate.unwrap_or(id);
+        ("certificate", name.to_owned())
+    }));
     let clients = explanation.client_certificates.as_ref();
     lines.extend(clients.and_then(|clients| of_clients(clients.verify)));
-    if let Some(route) = &explanation.route {
-        lines.push(("path", path(route, route.path.text())));
-        lines.extend(changed_headers(route));
-    }
+    let route = explanation.route.as_ref();
+    lines.extend(words.path(route).map(|path| ("path", path)));
+    lines.extend(route.into_iter().flat_map(changed_headers));
     lines
-}
-
-/// The path of a route by a text for it, with its kind.
-#[must_use]
-pub fn path(route: &Route, text: &str) -> String {
-    let kind = match route.path {
-        PathMatch::Exact(_) => "exact",
-        PathMatch::Prefix(_) => "prefix",
-        PathMatch::Regex(_) => "pattern",
-    };
-    format!("{text} ({kind})")
 }
 
 /// Headers that are changed on the way, a line for each.
@@ -80,13 +71,15 @@ fn of_clients(verify: VerifyClient) -> Option<Line> {
 
 /// End of a request's way: the response, or the pods. `name`: what a backend is called.
 #[must_use]
-pub fn end(outcome: &Outcome, name: &dyn Fn(&BackendId) -> String) -> Vec<Line> {
+pub fn end(outcome: &Outcome, words: &Words<'_>, name: &dyn Fn(&BackendId) -> String) -> Vec<Line> {
     match outcome {
         Outcome::Respond { status } => vec![("response", status.to_string())],
-        Outcome::Denied => vec![(
-            "response",
-            "503: access control that cannot be enforced".to_owned(),
-        )],
+        Outcome::Denied => {
+            let reason = words
+                .closed
+                .unwrap_or("access control that cannot be enforced");
+            vec![("response", format!("503: {reason}"))]
+        }
         Outcome::Redirect { status, location } => {
             vec![("response", format!("{status} to {location}"))]
         }

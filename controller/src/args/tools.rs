@@ -106,9 +106,9 @@ pub(crate) struct Explain {
     pub(crate) header: Vec<String>,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-    /// Data plane that serves it, whose differences are named [default: any].
-    #[arg(long, value_enum)]
-    pub(crate) data_plane: Option<CheckedDataPlane>,
+    /// Data plane that serves it, whose differences are named.
+    #[arg(long, value_enum, default_value_t = CheckedDataPlane::Envoy)]
+    pub(crate) data_plane: CheckedDataPlane,
     /// Output format.
     #[arg(long, short, value_enum, default_value_t)]
     pub(crate) output: ExplainOutput,

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use sluice_explain::{Explanation, Line, Outcome, Route};
+use sluice_explain::{Explanation, Line, Words, setting_word};
 use sluice_source::{Location, Problem};
 use sluice_syntax::printable;
+use sluice_translate::annotations::why_closed;
 use sluice_translate::{Report, ids};
-
-use super::unmatched;
 
 /// An explanation with the objects behind it.
 #[derive(Serialize)]
@@ -102,9 +101,6 @@ fn place(location: Option<&Location>) -> String {
     place.unwrap_or_default()
 }
 
-/// The field of reports about what a data plane does not speak to pods.
-const PROTOCOL: &str = "annotation backend-protocol";
-
 impl Place {
     fn text(&self) -> String {
         format!("{}{}", self.object, place(self.location.as_ref()))
@@ -112,21 +108,6 @@ impl Place {
 }
 
 impl WrittenSetting {
-    /// The word for its line: settings of authentication, copies and limits have their own.
-    fn word(&self) -> &'static str {
-        const WORDS: [(&str, &str); 6] = [
-            ("auth-", "auth"),
-            ("enable-global-auth", "auth"),
-            ("global-auth-", "auth"),
-            ("mirror-", "mirror"),
-            ("limit-", "limit"),
-            ("global-rate-limit", "limit"),
-        ];
-        let name = self.name.rsplit('/').next().unwrap_or_default();
-        let found = WORDS.iter().find(|(begin, _)| name.starts_with(begin));
-        found.map_or("policy", |(_, word)| *word)
-    }
-
     fn text(&self) -> String {
         let at = self.location.as_ref();
         let at = at.map(|at| format!(", {}:{}", at.file, at.line));
@@ -146,13 +127,24 @@ impl LocatedReport<'_> {
 
 impl Answer<'_> {
     pub(super) fn text(&self) -> String {
+        let certificate = self.certificate.as_ref().map(Place::text);
+        let words = Words {
+            written_path: self.written_path.as_deref(),
+            paths: self.paths.as_deref(),
+            certificate: certificate.as_deref(),
+            closed: why_closed(self.reports.iter().map(|it| it.report)),
+        };
         let mut lines = vec![("request", self.request.clone())];
-        lines.extend(self.way());
+        lines.extend(self.way(&words));
         lines.extend(self.ingress.iter().map(|ingress| {
             let place = place(self.location.as_ref());
             ("ingress", format!("{ingress}{place}"))
         }));
-        lines.extend(self.settings.iter().map(|it| (it.word(), it.text())));
+        lines.extend(
+            self.settings
+                .iter()
+                .map(|it| (setting_word(&it.name), it.text())),
+        );
         if self.not_all_tried {
             let text = "not all annotations could be tried in time: others may have a part in it";
             lines.push(("note", text.to_owned()));
@@ -162,7 +154,7 @@ impl Answer<'_> {
             let Snippet { object, field, .. } = snippet;
             ("answered by", format!("{object} {field}{place}"))
         }));
-        lines.extend(self.end());
+        lines.extend(self.end(&words));
         lines.extend(self.slices());
         lines.extend(self.reports.iter().map(LocatedReport::line));
         lines.extend(self.unread.iter().map(|problem| {
@@ -179,62 +171,23 @@ impl Answer<'_> {
             })
     }
 
-    /// The end, with the lines of Services, and why paths are closed.
-    fn end(&self) -> Vec<Line> {
-        let mut lines = sluice_explain::end(&self.explanation.outcome, &|id| {
+    /// The end, with the lines of Services.
+    fn end(&self, words: &Words<'_>) -> Vec<Line> {
+        sluice_explain::end(&self.explanation.outcome, words, &|id| {
             let objects = self.backends.get(id.as_str());
             let service = objects.and_then(|it| it.service.as_ref());
             let location = service.and_then(|service| service.location.as_ref());
             format!("{}{}", ids::shown(id), place(location))
-        });
-        if let (Outcome::Denied, Some(reason)) = (&self.explanation.outcome, self.why_denied()) {
-            lines = vec![("response", format!("503: {reason}"))];
+        })
+    }
+
+    /// The way, with the port of the listener.
+    fn way(&self, words: &Words<'_>) -> Vec<Line> {
+        let mut lines = sluice_explain::way(self.explanation, words);
+        for (_, text) in lines.iter_mut().filter(|(word, _)| *word == "listener") {
+            *text = format!("{text}, port {}", self.port);
         }
         lines
-    }
-
-    /// The reason, where it is the protocol of the pods, which is that of all paths of an Ingress, and nothing else closes one of them.
-    fn why_denied(&self) -> Option<&str> {
-        let reports = self.reports.iter().map(|it| it.report);
-        let mut closing = reports.filter(|report| report.consequence.contains("503"));
-        let first = closing.next()?;
-        let is_protocol = |report: &Report| report.field == PROTOCOL;
-        (is_protocol(first) && closing.all(is_protocol)).then_some(first.reason.as_str())
-    }
-
-    /// The way, with the port of the listener, the Secret of the certificate and the path that its owner will look for.
-    fn way(&self) -> Vec<Line> {
-        let mut lines = sluice_explain::way(self.explanation);
-        for (word, text) in &mut lines {
-            if *word == "listener" {
-                *text = format!("{text}, port {}", self.port);
-            } else if *word == "certificate"
-                && let Some(secret) = &self.certificate
-            {
-                *text = secret.text();
-            } else if *word == "path"
-                && let Some(paths) = &self.paths
-            {
-                *text = unmatched::text(paths);
-            } else if *word == "path"
-                && let Some((written, route)) = self.written_path()
-            {
-                // A location has its modifier.
-                *text = match written.starts_with('/') {
-                    true => sluice_explain::path(route, written),
-                    false => written.to_owned(),
-                };
-            }
-        }
-        let has_path = lines.iter().any(|(word, _)| *word == "path");
-        let paths = self.paths.as_ref().filter(|_| !has_path);
-        lines.extend(paths.map(|paths| ("path", unmatched::text(paths))));
-        lines
-    }
-
-    fn written_path(&self) -> Option<(&str, &Route)> {
-        let written = self.written_path.as_deref();
-        written.zip(self.explanation.route.as_ref())
     }
 
     fn slices(&self) -> Vec<Line> {

@@ -1,3 +1,4 @@
+mod dashboard;
 mod reasons;
 mod written_paths;
 

@@ -7,8 +7,10 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
-use sluice_explain::{Explanation, Line, Request};
-use sluice_translate::{ObjectKey, Setting, Subject, ids};
+use sluice_explain::{Explanation, Line, Owner, Request, Words, paths_of_host, setting_word};
+use sluice_ir::SecretId;
+use sluice_translate::annotations::why_closed;
+use sluice_translate::{Kind, ObjectKey, Options, Setting, Subject, ids};
 use tokio::task::spawn_blocking;
 
 use super::{ReportLine, shown};
@@ -41,7 +43,7 @@ struct Page {
 
 struct Explained {
     request: String,
-    /// Words, each with what it is, in one line or more.
+    /// [`Dashboard::explain`]
     lines: Vec<(&'static str, Vec<String>)>,
     ingress: Option<ObjectKey>,
     reports: Vec<ReportLine>,
@@ -68,7 +70,9 @@ pub(crate) async fn page(
             // Some Ingresses are translated, once for each of their annotations: one request at a time.
             let explaining = Arc::clone(&indexed);
             let _turn = explaining.explaining.lock().await;
-            let explained = spawn_blocking(move || explained_of(&indexed, &request)).await;
+            let explained =
+                move || explained_of(&indexed.dashboard, &indexed.now(), &request, SETTINGS_TIME);
+            let explained = spawn_blocking(explained).await;
             let error = explained.as_ref().err().map(ToString::to_string);
             (explained.ok(), error)
         }
@@ -84,12 +88,13 @@ pub(crate) async fn page(
 
 /// Annotations and keys of the ConfigMap that the request would fare otherwise without.
 fn policies(
-    indexed: &Indexed,
+    dashboard: &Dashboard,
     index: &Index,
     explanation: &Explanation,
     request: &Request,
+    time: Duration,
 ) -> Vec<Line> {
-    let Dashboard { view, options, .. } = &indexed.dashboard;
+    let Dashboard { view, options, .. } = dashboard;
     let (resources, server) = (view.resources().clone(), explanation.server_name());
     let subject = Subject {
         inputs: (&resources, options),
@@ -97,12 +102,12 @@ fn policies(
         server: server.as_ref(),
         route: explanation.route.as_ref().map(|route| &route.id),
     };
-    let end = Instant::now() + SETTINGS_TIME;
+    let end = Instant::now() + time;
     let goes_on = || Instant::now() < end;
     let causes = subject.causes(goes_on, |config| sluice_explain::details(config, request));
     let more = (!causes.is_whole).then(|| {
         let text = "not all were tried in time: `sluice explain` takes longer, and tries more";
-        ("policy", text.to_owned())
+        ("note", text.to_owned())
     });
     let lines = causes.settings.into_iter().map(|setting| {
         let Setting {
@@ -111,27 +116,67 @@ fn policies(
             value,
             ..
         } = setting;
-        ("policy", format!("{name}: {value:?}  ({object})"))
+        let word = setting_word(&name);
+        (word, format!("{name}: {value:?}  ({object})"))
     });
     lines.chain(more).collect()
 }
 
-fn explained_of(indexed: &Indexed, request: &Request) -> Explained {
-    let index = &*indexed.now();
+/// The snippet of the ConfigMap that answers.
+fn answered_by(explanation: &Explanation, options: &Options) -> Option<Line> {
+    let (snippet, key) = explanation.answered_by.zip(options.configmap.as_ref())?;
+    let text = format!("{} {key} data.{}", Kind::ConfigMap, snippet.key());
+    Some(("answered by", text))
+}
+
+impl Dashboard {
+    /// The page's lines about a request: words, each with what it is, in one line or more. `time`: for the settings.
+    #[must_use]
+    pub fn explain(&self, request: &Request, time: Duration) -> Vec<(&'static str, Vec<String>)> {
+        let index = Index::new(self.view.snapshot());
+        explained_of(self, &index, request, time).lines
+    }
+}
+
+fn explained_of(
+    dashboard: &Dashboard,
+    index: &Index,
+    request: &Request,
+    time: Duration,
+) -> Explained {
+    let (snapshot, options) = (&index.snapshot, &dashboard.options);
     let explanation: Explanation = sluice_explain::explain(index.config(), request);
-    let mut lines = sluice_explain::way(&explanation);
-    lines.extend(policies(indexed, index, &explanation, request));
-    lines.extend(sluice_explain::end(&explanation.outcome, &ids::shown));
-    let route = explanation.route.as_ref();
-    let ingress = route.and_then(|route| index.snapshot.owner(&route.id));
-    let found = ingress.and_then(|key| index.ingresses.get(key));
+    let route = explanation.route.as_ref().filter(|it| !it.of_operator);
+    let owner = route.and_then(|route| snapshot.route_owner(&route.id));
+    let found = owner.and_then(|owner| index.ingresses.get(&owner.object));
     let reports = found
         .map(|ingress| index.reports(ingress))
         .unwrap_or_default();
+    let paths = paths_of_host(&explanation, index.config(), |route| {
+        let owner = snapshot.route_owner(route)?;
+        Some(Owner {
+            written: owner.written.as_deref(),
+            is_of_host: owner.is_of_host(),
+        })
+    });
+    let id = explanation.certificate.as_deref();
+    let secret = id.and_then(|id| ids::secret_of(&SecretId::new(id)));
+    let secret = secret.map(|key| format!("{} {key}", Kind::Secret));
+    let words = Words {
+        written_path: owner.and_then(|owner| owner.written.as_deref()),
+        paths: paths.as_deref(),
+        certificate: secret.as_deref(),
+        closed: why_closed(reports.iter().copied()),
+    };
+    let mut lines = sluice_explain::way(&explanation, &words);
+    lines.extend(policies(dashboard, index, &explanation, request, time));
+    lines.extend(answered_by(&explanation, options));
+    let outcome = &explanation.outcome;
+    lines.extend(sluice_explain::end(outcome, &words, &ids::shown));
     Explained {
         request: request.to_string(),
         lines: grouped(lines),
-        ingress: ingress.cloned(),
+        ingress: owner.map(|owner| owner.object.clone()),
         reports: reports.into_iter().map(ReportLine::new).collect(),
     }
 }

@@ -6,7 +6,7 @@ use sluice_ir::{
 };
 
 use super::*;
-use crate::{Explanation, end, explain};
+use crate::{Explanation, Words, end, explain};
 
 fn pods() -> Backend {
     Backend {
@@ -69,7 +69,7 @@ fn goes_to(config: &Config, headers: &[&str]) -> String {
     let headers: Vec<String> = headers.iter().map(|&line| line.to_owned()).collect();
     let request = Request::parse("http://a/", "GET", &headers).unwrap();
     let Explanation { outcome, .. } = explain(config, &request);
-    let lines = end(&outcome, &|id| id.to_string());
+    let lines = end(&outcome, &Words::default(), &|id| id.to_string());
     let behind = lines.iter().skip_while(|(word, _)| *word != "goes to");
     let choice = behind.take_while(|(word, _)| ["goes to", ""].contains(word));
     let texts: Vec<&str> = choice.map(|(_, text)| text.as_str()).collect();

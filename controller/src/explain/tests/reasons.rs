@@ -2,7 +2,7 @@
 
 use super::explained_of;
 
-const MANIFESTS: &str = "\
+pub(super) const MANIFESTS: &str = "\
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
@@ -40,6 +40,15 @@ fn paths_that_are_closed_for_their_protocol_say_so() {
     let text = explained_of(&guarded, "php.example/app", &["--data-plane", "envoy"]);
     let expected = "response     503: access control that cannot be enforced\n";
     assert!(text.contains(expected), "{text}");
+}
+
+/// As for `sluice lint` and `sluice run`, so that no backend is shown beside an error that says 503.
+#[test]
+fn the_data_plane_is_envoy_where_nobody_says_another() {
+    let said = explained_of(MANIFESTS, "php.example/app", &[]);
+    let on_envoy = explained_of(MANIFESTS, "php.example/app", &["--data-plane", "envoy"]);
+    assert_eq!(said, on_envoy);
+    assert!(!said.contains("backend  "), "{said}");
 }
 
 #[test]

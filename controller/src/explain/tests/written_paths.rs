@@ -3,7 +3,7 @@
 use super::{CONFIG_MAP, explained_of};
 
 /// Paths that data planes match in other words, of rules and of a snippet.
-const IN_OTHER_WORDS: &str = r#"
+pub(super) const IN_OTHER_WORDS: &str = r#"
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:

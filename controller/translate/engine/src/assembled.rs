@@ -48,6 +48,14 @@ pub struct RouteOwner {
     pub written: Option<String>,
 }
 
+impl RouteOwner {
+    /// True for what no path of a host takes: it is of the host's first rule, by the field of the host.
+    #[must_use]
+    pub fn is_of_host(&self) -> bool {
+        self.field.starts_with("spec.rules[") && self.field.ends_with("].host")
+    }
+}
+
 /// Error service for when the endpoints of a route are missing, and the request that it gets.
 #[derive(Clone, Debug)]
 pub struct ErrorService {

@@ -67,7 +67,13 @@ impl Snapshot {
     /// The object that a route is from; `None` for what flags and the generated root bring.
     #[must_use]
     pub fn owner(&self, route: &RouteId) -> Option<&ObjectKey> {
-        self.owners.get(route).map(|owner| &owner.object)
+        self.route_owner(route).map(|owner| &owner.object)
+    }
+
+    /// [`Snapshot::owner`], with its text for the route.
+    #[must_use]
+    pub fn route_owner(&self, route: &RouteId) -> Option<&RouteOwner> {
+        self.owners.get(route)
     }
 
     /// Canaries that objects ask for, those that do not come about among them. A canary has no route: it takes part in those of the

@@ -3,7 +3,7 @@
 use sluice_ir::{ReasonCode, TlsVersions, UpstreamTls, Verify};
 use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value::{self, Parsed};
-use sluice_translate_engine::Cause;
+use sluice_translate_engine::{Cause, Severity};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::server;
@@ -153,7 +153,8 @@ pub(super) fn ciphers_of_snippet(written: &str, view: &mut View<'_, '_>) -> Vec<
         let reason = "proxy_ssl_ciphers: of the names in it pods are offered those of ciphers of TLS 1.2 with ephemeral ECDH or AES; without \
                       one, the data plane's own";
         let consequence = "served with this difference";
-        view.note(ReasonCode::PartiallySupported, SNIPPET, reason, consequence);
+        view.note(ReasonCode::PartiallySupported, SNIPPET, reason, consequence)
+            .severity = Severity::Warning;
     }
     known
 }

@@ -184,15 +184,31 @@ fn note_no_effect(key: &str, text: &str, view: &mut View<'_, '_>) {
 /// Those of [`Difference`], in its order.
 fn note_differences(key: &str, differs: [bool; 3], view: &mut View<'_, '_>) {
     let all = [
-        "add_header without always adds the header to errors, too",
-        "expires with a time sends Cache-Control alone",
-        "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of others, use \
-         compute-full-forwarded-for",
+        (
+            Difference::AddsToErrors,
+            "add_header without always adds the header to errors, too",
+        ),
+        (
+            Difference::WithoutDate,
+            "expires with a time sends Cache-Control alone",
+        ),
+        (
+            Difference::WithoutChain,
+            "$proxy_add_x_forwarded_for: pods get the address of the client alone; with it what the client says of others, use \
+             compute-full-forwarded-for",
+        ),
     ];
     let said = all.into_iter().zip(differs).filter(|(_, is_so)| *is_so);
-    for (reason, _) in said {
-        let because = (ReasonCode::PartiallySupported, reason.to_owned());
-        note(view, key, because, "served with this difference");
+    for ((difference, reason), _) in said {
+        let consequence = "served with this difference";
+        let code = ReasonCode::PartiallySupported;
+        view.report(
+            code,
+            difference.severity(),
+            key,
+            reason.to_owned(),
+            consequence,
+        );
     }
 }
 

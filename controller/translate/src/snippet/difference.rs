@@ -1,5 +1,7 @@
 //! Differences from ingress-nginx in what is served of a snippet: reports name them.
 
+use sluice_translate_engine::Severity;
+
 /// Difference from ingress-nginx that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
@@ -79,6 +81,34 @@ impl Difference {
             Difference::WithoutQuery => {
                 "rewrite to a path with a query: requests with a query of their own answer 503 (not with --data-plane nginx)"
             }
+        }
+    }
+
+    /// True if something that the snippet says has no effect, or a smaller one: a warning. False: all of it is there, told in another way
+    /// or to more requests.
+    pub(crate) fn loses(self) -> bool {
+        match self {
+            // What is compared means the same.
+            Difference::AddsToErrors | Difference::WithoutDate | Difference::OfNormalised => false,
+            Difference::WithoutChain
+            | Difference::ConnectTimeout
+            | Difference::HeaderRoom
+            | Difference::Connections
+            | Difference::ClientTimeouts
+            | Difference::RateAfter
+            | Difference::RetryTime
+            | Difference::GrpcRetries
+            | Difference::GrpcBuffer
+            | Difference::WithoutQuery => true,
+        }
+    }
+
+    /// Severity of the report on a snippet.
+    pub(crate) fn severity(self) -> Severity {
+        if self.loses() {
+            Severity::Warning
+        } else {
+            Severity::Note
         }
     }
 }

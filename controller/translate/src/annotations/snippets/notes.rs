@@ -1,7 +1,6 @@
 //! Notes on snippets that are served, or that change nothing.
 
 use sluice_ir::ReasonCode;
-use sluice_translate_engine::Severity;
 
 use super::Snippet;
 use crate::annotations::view::View;
@@ -50,8 +49,6 @@ pub(super) fn note_differences(
         let name = snippet.annotation.name;
         let consequence = "served with this difference";
         let report = view.note(ReasonCode::PartiallySupported, name, reason, consequence);
-        if *difference == Difference::WithoutQuery {
-            report.severity = Severity::Warning;
-        }
+        report.severity = difference.severity();
     }
 }

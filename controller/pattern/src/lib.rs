@@ -56,6 +56,7 @@ pub use nginx_variables::is_variable_of_nginx;
 pub use possessive::without_possessives;
 pub use query::{is_comparable_with_query, with_query};
 pub use separators::takes_none_of;
+pub use syntax::LOOKAROUND;
 pub use target_parts::{TargetPart, re2_target, re2_target_equals};
 pub use write::{Subject, escape, literal, pcre, pcre_under_conditions, re2, re2_first};
 
@@ -93,7 +94,7 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
             pattern.len()
         ));
     }
-    let ast = parse(pattern, DEEPEST).map_err(|error| syntax::parse_error(&error))?;
+    let ast = parse(pattern, DEEPEST).map_err(|error| syntax::parse_error(&error, subject))?;
     let groups = syntax::check(pattern, &ast)?;
     let shape = Shape {
         groups: u8::try_from(groups).map_err(|_| "more than 255 groups".to_owned())?,

@@ -6,19 +6,43 @@ use regex_syntax::ast::{
     SpecialLiteralKind,
 };
 
+use crate::Subject;
+
 /// PCRE looks properties up for bytes there, of which a letter beyond ASCII has several: `é` is no `\pL`, and half of it is.
 const UNICODE: &str = "a Unicode class such as \\pL, which nginx compares with single bytes (write [A-Za-z], or [^/] for any letter)";
 
+/// Lookaround, as it is named where it is refused.
+pub const LOOKAROUND: &str = "lookaround such as (?!...) or (?=...)";
+/// The same where [`crate::without_lookahead`] has taken what it can.
+const OTHER_LOOKAROUND: &str = "lookaround other than (?!...) that excludes texts, with nothing or .* behind it, such as (?!api|v1(/|$)).*";
+
 /// Reason why a pattern cannot be parsed.
-pub(crate) fn parse_error(error: &Error) -> String {
+pub(crate) fn parse_error(error: &Error, subject: Subject) -> String {
     match error.kind() {
-        ErrorKind::UnsupportedLookAround => "lookaround such as (?!...) or (?=...)".to_owned(),
+        ErrorKind::UnsupportedLookAround => match subject {
+            Subject::Text | Subject::TextInAnyCase => LOOKAROUND.to_owned(),
+            Subject::Path | Subject::InPath | Subject::InPathInAnyCase => {
+                OTHER_LOOKAROUND.to_owned()
+            }
+        },
+        ErrorKind::FlagUnrecognized if is_atomic(error) => {
+            "an atomic group such as (?>...)".to_owned()
+        }
         ErrorKind::FlagUnrecognized => {
-            "an atomic, conditional or recursive group such as (?>...)".to_owned()
+            "a conditional, recursive or other group such as (?(1)...), (?1) or (?|...)".to_owned()
         }
         ErrorKind::UnsupportedBackreference => "a backreference such as \\1".to_owned(),
         other => other.to_string(),
     }
+}
+
+/// Paths of Ingresses may have such groups; other patterns may not.
+fn is_atomic(error: &Error) -> bool {
+    let at = error.span().start.offset;
+    error
+        .pattern()
+        .get(at..)
+        .is_some_and(|rest| rest.starts_with('>'))
 }
 
 /// Number of capturing groups, when both engines know all of it.

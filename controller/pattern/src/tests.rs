@@ -51,6 +51,13 @@ fn what_only_one_knows_is_named() {
     for (pattern, named) in [
         ("/(?!admin).*", "lookaround"),
         ("/(?<=a)b", "lookaround"),
+        (
+            "/(?!a)b",
+            "other than (?!...) that excludes texts, with nothing or .* behind it",
+        ),
+        ("/(?>a*)b", "an atomic group"),
+        ("/(a)?(?(1)b|c)", "a conditional, recursive or other group"),
+        ("/(a(?1)?b)", "a conditional, recursive or other group"),
         (r"/(a)\1", "backreference"),
         ("/a++", "repetition of a repetition"),
         ("/(?<name>a)", "a named group"),
@@ -72,6 +79,10 @@ fn what_only_one_knows_is_named() {
     ] {
         let error = shape(pattern).unwrap_err();
         assert!(error.contains(named), "{pattern}: {error}");
+    }
+    for subject in [Subject::Text, Subject::TextInAnyCase] {
+        let error = check("^/(?!a)b", subject).map(drop);
+        assert_eq!(error, Err(LOOKAROUND.to_owned()));
     }
     assert!(check("CN=Müller", Subject::Text).is_ok());
 }

@@ -96,22 +96,6 @@ pub(in crate::snippet) fn read(
     })
 }
 
-/// Why the words after `if` cannot be read, where that is their pattern.
-pub(super) fn wrong_pattern(words: &[&str]) -> Option<String> {
-    let words = without_brackets(words)?;
-    let [_, "~" | "!~" | "~*" | "!~*", pattern] = words.as_slice() else {
-        return None;
-    };
-    let pattern = sluice_pattern::with_flags_in_groups(pattern);
-    let wrong = sluice_pattern::check(&pattern, Subject::Text).err()?;
-    Some(not_shared(&wrong))
-}
-
-/// Reason why a pattern is not served.
-pub(super) fn not_shared(wrong: &str) -> String {
-    format!("expected a regular expression that RE2 and PCRE share, got {wrong}")
-}
-
 /// `if ($uri ~ PATTERN)`
 pub(super) fn of_path(pattern: &str, comparable: Comparable) -> Option<Condition> {
     let test = test("uri", matches(pattern)?, comparable)?;
@@ -139,7 +123,7 @@ fn is_set(variable: &str, comparable: Comparable) -> Option<If> {
 }
 
 /// nginx takes the brackets alone and as parts of words.
-fn without_brackets<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
+pub(super) fn without_brackets<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     let mut words = words.to_vec();
     let first = words.first_mut()?;
     *first = first.strip_prefix('(')?;

@@ -9,6 +9,7 @@
 //! - `captures.rs`, `host_groups.rs`: `$1` to `$9`, groups of a pattern of the path and of the host
 //! - `constants.rs`: variables that ingress-nginx sets in each location
 //! - `shared_variables.rs`: variables of a snippet that others see
+//! - `wrong_pattern.rs`: why a pattern is not served
 //! - `media_type.rs`: `Content-Type` of texts
 
 pub(super) mod branch;
@@ -23,3 +24,4 @@ pub(super) mod responses;
 pub(super) mod rewrites;
 pub(super) mod set_variables;
 pub(super) mod shared_variables;
+pub(super) mod wrong_pattern;

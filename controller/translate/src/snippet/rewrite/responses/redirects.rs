@@ -16,6 +16,7 @@ use crate::snippet::rewrite::branch::{Branch, on_ways};
 use crate::snippet::rewrite::captures::Captures;
 use crate::snippet::rewrite::conditions;
 use crate::snippet::rewrite::rewrites::Redirect;
+use crate::snippet::rewrite::wrong_pattern;
 use crate::snippet::syntax::tree::Directive;
 
 /// It matches every path.
@@ -54,8 +55,10 @@ impl Responses<'_> {
         branches: &[Branch],
     ) -> Result<(Vec<Branch>, ResponseContent), String> {
         let pattern = sluice_pattern::with_flags_in_groups(redirect.pattern);
-        sluice_pattern::check(&pattern, Subject::InPath)
-            .map_err(|it| conditions::not_shared(&it))?;
+        // As that of an `if`, also in the words of its error.
+        sluice_pattern::check(&pattern, Subject::Text)
+            .and_then(|_| sluice_pattern::check(&pattern, Subject::InPath))
+            .map_err(|it| wrong_pattern::not_shared(&it))?;
         let url = redirect.url()?;
         let condition = conditions::of_path(redirect.pattern, self.comparable).ok_or(TOO_LARGE)?;
         let ways = [vec![condition]];

@@ -6,8 +6,8 @@ use super::Responses;
 use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::headers::block_headers;
 use crate::snippet::rewrite::branch::Branch;
-use crate::snippet::rewrite::conditions;
 use crate::snippet::rewrite::set_variables::VariableValue;
+use crate::snippet::rewrite::wrong_pattern;
 use crate::snippet::syntax::substitution::has_group;
 use crate::snippet::syntax::tree::Directive;
 
@@ -40,7 +40,7 @@ impl Responses<'_> {
         block: &[Directive],
     ) -> Result<(), SnippetErrors> {
         let words = directive.words();
-        let wrong = conditions::wrong_pattern(words.get(1..).unwrap_or_default());
+        let wrong = wrong_pattern::wrong_pattern(words.get(1..).unwrap_or_default());
         let error = match wrong {
             Some(wrong) => directive.unsupported_for(&wrong),
             None => directive.unsupported(),

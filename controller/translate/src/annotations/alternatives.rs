@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sluice_syntax::expression;
+
 use super::catalogue::find;
 use crate::global::KEYS;
 use crate::snippet::{AdviceFor, Catalogues};
@@ -207,8 +209,7 @@ pub(crate) fn alternatives(
     let mut advice: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (directive, words) in directives
         .iter()
-        .map(|words| advised(words))
-        .filter_map(|directive| counterpart(directive, data_plane, advice_for))
+        .filter_map(|words| counterpart(words, data_plane, advice_for))
     {
         let same = advice.entry(words).or_default();
         if !same.contains(&directive) {
@@ -227,10 +228,11 @@ pub(crate) fn alternatives(
 }
 
 fn counterpart(
-    directive: &str,
+    words: &[String],
     data_plane: Option<DataPlane>,
     advice_for: AdviceFor,
 ) -> Option<(&str, String)> {
+    let directive = advised(words);
     // nginx compares it as it was received.
     if directive == ON_TARGET && data_plane == Some(DataPlane::Nginx) {
         return None;
@@ -245,9 +247,10 @@ fn counterpart(
     let all = listed.or_else(|| Some(vec![by_name(&own_name)?]))?;
     let served = all
         .into_iter()
-        .filter(|one| is_for_them(one) && one.is_honoured(data_plane));
-    let words: Vec<String> = served.map(Alternative::words).collect();
-    let (last, others) = words.split_last()?;
+        .filter(|one| is_for_them(one) && one.is_honoured(data_plane))
+        .filter(|one| one.takes_values(words));
+    let said: Vec<String> = served.map(Alternative::words).collect();
+    let (last, others) = said.split_last()?;
     let others = others.join(", ");
     Some((
         directive,
@@ -305,6 +308,17 @@ impl Alternative {
             Annotation(name) | Other(name) => name.to_owned(),
             Key(name) => format!("{name} of the ConfigMap"),
         }
+    }
+
+    /// True if it may have the variables of a directive that sets a header.
+    fn takes_values(self, words: &[String]) -> bool {
+        let takes: fn(&str) -> bool = match self {
+            Annotation("custom-headers") => |text| !text.contains('$'),
+            Key("add-headers") => |text| expression::for_headers(text).is_ok(),
+            Key("proxy-set-headers") => |text| expression::for_all_requests(text).is_ok(),
+            Annotation(_) | Key(_) | Other(_) => return true,
+        };
+        words.iter().skip(1).all(|word| takes(word))
     }
 
     fn is_honoured(self, data_plane: Option<DataPlane>) -> bool {

@@ -289,7 +289,7 @@ impl<'a> Parts<'a> {
             (words, None) => self.headers.add(words, block),
             _ => None,
         };
-        accepted.ok_or_else(|| directive.unsupported())?;
+        accepted.ok_or_else(|| self.unsupported(directive))?;
         Ok(self.headers.check_size(directive)?)
     }
 

@@ -41,8 +41,8 @@ impl SnippetError {
     }
 
     /// Text that nginx would refuse.
-    pub(super) fn syntax(line: usize) -> Self {
-        SnippetError::new(line, "invalid nginx configuration")
+    pub(super) fn syntax(line: usize, why: &str) -> Self {
+        SnippetError::new(line, format!("invalid nginx configuration: {why}"))
     }
 
     /// True if nothing behind it is worth a look: what seems wrong there may be so only because of it.

@@ -82,7 +82,10 @@ pub(crate) fn judge(
         Language::Nginx(place) => (readable_directives(text), closing(text, place, effective)),
         Language::ModSecurity => (
             Vec::new(),
-            mod_security::closing(text).into_iter().collect(),
+            mod_security::closing(text)
+                .into_iter()
+                .map(|(name, line)| Guard::Directive(name, line))
+                .collect(),
         ),
     };
     let advice = match (
@@ -94,11 +97,7 @@ pub(crate) fn judge(
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };
     let closing = (!found.is_empty()).then(|| {
-        let shown = found.iter().map(|(directive, line)| {
-            let shown = excerpt(directive);
-            format!("`{shown}` (line {line})")
-        });
-        let shown = first_of(shown, ", ", " and ");
+        let shown = first_of(found.iter().map(Guard::shown), ", ", " and ");
         format!("{shown} may be access control, which cannot be enforced")
     });
     let is_default = matches!(language, Language::Nginx(_)) && defaults::are_all(text);
@@ -109,21 +108,39 @@ pub(crate) fn judge(
     }
 }
 
-/// The directives that may guard, and their lines.
-fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(String, usize)> {
+/// Something that may guard, with its line.
+enum Guard {
+    Directive(String, usize),
+    /// nginx would refuse the line: what is there and behind it is not known.
+    Unreadable(usize),
+}
+
+impl Guard {
+    fn shown(&self) -> String {
+        match self {
+            Guard::Directive(name, line) => format!("`{}` (line {line})", excerpt(name)),
+            Guard::Unreadable(line) => {
+                format!("a directive that cannot be read (line {line})")
+            }
+        }
+    }
+}
+
+/// All that may guard, in the order of its lines.
+fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<Guard> {
     let mut open: Vec<Content> = Vec::new();
     let mut found = Vec::new();
     let mut server = OpenServer::default();
     let mut line = 1;
     for piece in Pieces::new(text) {
         match piece {
-            Err(SyntaxError { line }) => {
-                found.push(("invalid nginx configuration".to_owned(), line));
+            Err(SyntaxError { line, .. }) => {
+                found.push(Guard::Unreadable(line));
                 return found;
             }
             Ok(Piece::End) => match open.pop() {
                 None => {
-                    found.push(("}".to_owned(), line));
+                    found.push(Guard::Unreadable(line));
                     return found;
                 }
                 Some(Content::Server) => found.extend(server.end()),
@@ -138,7 +155,7 @@ fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(Stri
                 }
                 let name = statement.words.first().cloned().unwrap_or_default();
                 if !is_entry && !harmless::is_harmless(&statement, place, effective) {
-                    found.push((name.clone(), line));
+                    found.push(Guard::Directive(name.clone(), line));
                 }
                 if statement.opens {
                     // What is in a block that may guard does not matter any more.
@@ -155,7 +172,7 @@ fn closing(text: &str, place: SnippetContext, effective: Effective) -> Vec<(Stri
         }
     }
     if !open.is_empty() {
-        found.push(("{".to_owned(), line));
+        found.push(Guard::Unreadable(line));
     }
     found
 }
@@ -176,9 +193,9 @@ impl OpenServer {
     }
 
     /// The server, if it may guard.
-    fn end(&self) -> Option<(String, usize)> {
+    fn end(&self) -> Option<Guard> {
         let is_elsewhere = self.listens > 0 && self.elsewhere == self.listens;
-        (!is_elsewhere).then(|| ("server".to_owned(), self.line))
+        (!is_elsewhere).then(|| Guard::Directive("server".to_owned(), self.line))
     }
 }
 

@@ -54,6 +54,30 @@ fn nothing_is_advised_that_the_data_plane_does_not_serve() {
     assert_eq!(advice("sub_filter", DataPlane::Nginx), "");
 }
 
+#[test]
+fn a_header_is_advised_where_the_setting_takes_its_value() {
+    for (directive, expected) in [
+        (
+            "add_header X-A $request_id",
+            "add-headers of the ConfigMap for add_header",
+        ),
+        ("add_header X-A $msec always", ""),
+        (
+            "more_set_headers X-A:$host",
+            "add-headers of the ConfigMap for more_set_headers",
+        ),
+        ("more_set_headers X-A:$request_time", ""),
+        (
+            "proxy_set_header X-A $msec",
+            "proxy-set-headers of the ConfigMap for proxy_set_header",
+        ),
+        ("proxy_set_header X-A $request_time", ""),
+        ("more_set_input_headers X-A:$request_time", ""),
+    ] {
+        assert_eq!(usual_advice(directive), expected, "{directive}");
+    }
+}
+
 fn usual_advice(directive: &str) -> String {
     let words: Vec<String> = directive.split(' ').map(str::to_owned).collect();
     alternatives(&[words], None, AdviceFor::Ingresses)
@@ -114,7 +138,7 @@ fn a_counterpart_may_depend_on_the_arguments() {
 fn a_counterpart_of_headers_depends_on_the_header() {
     for (directive, expected) in [
         (
-            "proxy_set_header X-Client-IP $client",
+            "proxy_set_header X-Client-IP $remote_addr",
             "proxy-set-headers of the ConfigMap for proxy_set_header",
         ),
         (

@@ -3,7 +3,7 @@
 use super::checks::has_no_effect;
 use super::{CompileOptions, Parts};
 use crate::snippet::block::Block;
-use crate::snippet::error::SnippetErrors;
+use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::policies::connections;
 use crate::snippet::policies::proxy_pass::ProxyDirectives;
 use crate::snippet::policies::upstream::{self, UpstreamOptions};
@@ -44,6 +44,24 @@ impl Parts<'_> {
                 };
                 self.upstream.add(words, options)
             }
+        }
+    }
+
+    /// It is not taken, and why, if that is known.
+    pub(super) fn unsupported(&self, directive: &Directive) -> SnippetError {
+        let words = directive.words();
+        let is_read = directive.block.is_none() && !self.options.of_all_servers;
+        let why = match words.as_slice() {
+            _ if !is_read => None,
+            words if self.is_of_block(words) => connections::beyond(words),
+            words if self.block != Block::AuthRequest && connections::is_one(words) => {
+                Some("only a server-snippet may have it, outside of its locations")
+            }
+            _ => None,
+        };
+        match why {
+            Some(why) => directive.unsupported_for(why),
+            None => directive.unsupported(),
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::tests::{compiled, line_of_error};
+use sluice_translate_engine::Severity;
+
+use super::tests::{compiled, errors, line_of_error};
 use crate::snippet::block::Block;
 use crate::snippet::difference::Difference;
 
@@ -49,5 +51,37 @@ fn timeouts_of_clients_are_those_of_a_location_on_nginx_alone() {
         "keepalive_requests 5;",
     ] {
         assert_eq!(line_of_error(bad, Block::Location), Some(1), "{bad}");
+    }
+    let said = |text| errors(text, Block::Location)[0].reason.to_string();
+    let elsewhere = "`keepalive_requests 5` is not supported: only a server-snippet may have it, outside of its locations";
+    assert_eq!(said("keepalive_requests 5;"), elsewhere);
+    let too_long = "`send_timeout 1h` is not supported: it may be up to 10 minutes";
+    assert_eq!(said("send_timeout 1h;"), too_long);
+}
+
+#[test]
+fn a_difference_that_loses_something_written_is_a_warning_and_another_way_to_the_same_is_a_note() {
+    use Severity::{Note, Warning};
+    for (block, text, severity) in [
+        (Block::Location, "client_body_timeout 5s;", Warning),
+        (Block::Server, "keepalive_requests 5;", Warning),
+        (Block::Server, "large_client_header_buffers 8 64k;", Warning),
+        (Block::Server, "grpc_next_upstream error;", Warning),
+        (
+            Block::Location,
+            "limit_rate 8k; limit_rate_after 8k;",
+            Warning,
+        ),
+        (
+            Block::Location,
+            "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
+            Warning,
+        ),
+        (Block::Location, "expires 1h;", Note),
+        (Block::Location, "add_header X-A $remote_addr;", Note),
+    ] {
+        let differences = compiled(text, block).unwrap().differences;
+        let said: Vec<Severity> = differences.iter().map(|it| it.severity()).collect();
+        assert_eq!(said, [severity], "{text}");
     }
 }

@@ -33,7 +33,7 @@ fn compiled_for(
     compile(text, block, options)
 }
 
-fn errors(text: &str, block: Block) -> Vec<SnippetError> {
+pub(super) fn errors(text: &str, block: Block) -> Vec<SnippetError> {
     let errors = compiled(text, block).err().unwrap_or_default();
     errors.by_line()
 }
@@ -68,7 +68,21 @@ fn a_snippet_is_taken_as_a_whole() {
 fn errors_say_what_is_wrong_and_where() {
     for (text, error) in [
         ("etag on;\ngzip  on;", (2, "`gzip  on` is not supported")),
-        ("etag on;\n}", (1, "invalid nginx configuration")),
+        (
+            "etag on;\ndeny all",
+            (
+                2,
+                "invalid nginx configuration: a directive or a quote does not end, or a quote ends within a word",
+            ),
+        ),
+        (
+            "if ($a) {",
+            (1, "invalid nginx configuration: a brace is not closed"),
+        ),
+        (
+            "etag on;\n}",
+            (1, "invalid nginx configuration: a brace closes nothing"),
+        ),
         (
             "default_type a/b;\ndefault_type a/b;",
             (2, "`default_type a/b` is not supported"),

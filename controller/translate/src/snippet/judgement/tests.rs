@@ -27,7 +27,10 @@ fn all() -> impl Iterator<Item = &'static str> {
 
 fn closes(text: &str, place: SnippetContext) -> Option<String> {
     let found = closing(text, place, USUAL);
-    found.into_iter().next().map(|(directive, _)| directive)
+    found.into_iter().next().map(|guard| match guard {
+        Guard::Directive(name, _) => name,
+        unreadable @ Guard::Unreadable(_) => unreadable.shown(),
+    })
 }
 
 const PLACES: [SnippetContext; 4] = [
@@ -240,7 +243,9 @@ fn what_nginx_would_not_take_closes() {
         "gzip 'on;",
         "{ }",
     ] {
-        assert!(closes(text, SnippetContext::Location).is_some(), "{text}");
+        let said = closes(text, SnippetContext::Location).unwrap_or_default();
+        let expected = "a directive that cannot be read (line 1)";
+        assert_eq!(said, expected, "{text}");
     }
 }
 

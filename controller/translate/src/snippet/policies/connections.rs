@@ -69,6 +69,30 @@ pub(in crate::snippet) fn add(settings: &mut ConnectionSettings, words: &[&str])
     setting.replace(time).is_none().then_some(())
 }
 
+/// True of a directive that a server can have.
+pub(in crate::snippet) fn is_one(words: &[&str]) -> bool {
+    add(&mut ConnectionSettings::default(), words).is_some()
+}
+
+/// Reason why [`add`] does not take a value that nginx would take.
+pub(in crate::snippet) fn beyond(words: &[&str]) -> Option<&'static str> {
+    let [name, value] = *words else {
+        return None;
+    };
+    let is_longer = |longest: u32| value::span(value).is_ok_and(|time| time > longest);
+    match name {
+        "client_header_timeout" | "client_body_timeout" | "send_timeout" | "keepalive_timeout" => {
+            is_longer(LONGEST_WAIT).then_some("it may be up to 10 minutes")
+        }
+        "keepalive_time" => is_longer(LONGEST_LIFE).then_some("it may be up to a day"),
+        "keepalive_requests" => {
+            let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then_some("it may be 1 to 1000000")
+        }
+        _ => None,
+    }
+}
+
 /// Takes a directive about buffers for headers.
 fn add_room(room: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
     let within = |size: &u64| (LEAST..=MOST).contains(size);
@@ -164,6 +188,27 @@ mod tests {
         ] {
             assert_eq!(read(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn the_longest_time_and_the_most_requests_are_said() {
+        for (bad, part) in [
+            ("send_timeout 1h", "10 minutes"),
+            ("keepalive_timeout 20m", "10 minutes"),
+            ("client_body_timeout 601", "10 minutes"),
+            ("client_header_timeout 1d", "10 minutes"),
+            ("keepalive_time 2d", "a day"),
+            ("keepalive_requests 1000001", "1 to 1000000"),
+        ] {
+            let words: Vec<&str> = bad.split(' ').collect();
+            assert_eq!(read(bad), None, "{bad}");
+            assert!(beyond(&words).unwrap().contains(part), "{bad}");
+        }
+        assert_eq!(LONGEST_WAIT, 10 * 60_000);
+        assert_eq!(LONGEST_LIFE, 86_400_000);
+        assert_eq!(MOST_REQUESTS, 1_000_000);
+        assert_eq!(beyond(&["send_timeout", "10m"]), None);
+        assert_eq!(beyond(&["send_timeout", "$a"]), None);
     }
 
     #[test]

@@ -29,7 +29,14 @@ pub(in crate::snippet) struct Statement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::snippet) struct SyntaxError {
     pub(in crate::snippet) line: usize,
+    /// Reason of nginx's.
+    pub(in crate::snippet) why: &'static str,
 }
+
+/// A directive that nothing ends.
+const ENDLESS: &str = "a directive does not end with a semicolon";
+/// A quote is not closed, or something that belongs to the next word is right behind it.
+const QUOTES: &str = "a directive or a quote does not end, or a quote ends within a word";
 
 /// The pieces of a text in their order. Nothing follows an error.
 pub(in crate::snippet) struct Pieces<'a> {
@@ -74,14 +81,14 @@ impl<'a> Pieces<'a> {
     /// The next piece; `None` at the end of the text.
     fn piece(&mut self) -> Result<Option<Piece>, SyntaxError> {
         if std::mem::take(&mut self.in_lua) {
-            let at = SyntaxError { line: self.line };
+            let at = self.error("a block of Lua does not end");
             return self.end_of_lua().map(|()| Some(Piece::End)).ok_or(at);
         }
         let (mut words, mut line, mut begin) = (Vec::new(), self.line, self.offset);
         loop {
-            let at = SyntaxError { line: self.line };
+            let at = self.error(QUOTES);
             let Some(letter) = self.take() else {
-                return if words.is_empty() { Ok(None) } else { Err(at) };
+                return self.end_of(&words, None);
             };
             let ending = match letter {
                 '#' => {
@@ -91,14 +98,10 @@ impl<'a> Pieces<'a> {
                     continue;
                 }
                 _ if is_blank(letter) => continue,
-                ';' | '{' if words.is_empty() => return Err(at),
-                '}' => {
-                    return if words.is_empty() {
-                        Ok(Some(Piece::End))
-                    } else {
-                        Err(at)
-                    };
+                ';' | '{' if words.is_empty() => {
+                    return Err(self.error("no directive before a semicolon or a brace"));
                 }
+                '}' => return self.end_of(&words, Some(Piece::End)),
                 ';' => Ending::Semicolon,
                 '{' => Ending::Brace,
                 first => {
@@ -129,6 +132,19 @@ impl<'a> Pieces<'a> {
                 written: written.trim_end().to_owned(),
             })));
         }
+    }
+
+    /// The end of a block or of the text, behind these words.
+    fn end_of(&self, words: &[String], piece: Option<Piece>) -> Result<Option<Piece>, SyntaxError> {
+        match words {
+            [] => Ok(piece),
+            _ => Err(self.error(ENDLESS)),
+        }
+    }
+
+    fn error(&self, why: &'static str) -> SyntaxError {
+        let line = self.line;
+        SyntaxError { line, why }
     }
 
     /// The rest of a word that begins so, and what ends it. A quote holds it together only where it begins the word.
@@ -264,7 +280,7 @@ mod tests {
                 format!("{}{brace}", statement.words.join("|"))
             }
             Ok(Piece::End) => "}".to_owned(),
-            Err(SyntaxError { line }) => format!("line {line}?"),
+            Err(SyntaxError { line, .. }) => format!("line {line}?"),
         });
         shown.collect()
     }

@@ -98,6 +98,9 @@ fn is_lua(name: &str) -> bool {
     name.contains("_by_lua") || name.starts_with("lua_")
 }
 
+/// Reason of a brace at the end of nothing.
+const NOT_OPEN: &str = "a brace closes nothing";
+
 /// The directives of a text.
 pub(in crate::snippet) fn directives(text: &str) -> Result<Vec<Directive>, SnippetError> {
     let mut open: Vec<Directive> = Vec::new();
@@ -105,8 +108,10 @@ pub(in crate::snippet) fn directives(text: &str) -> Result<Vec<Directive>, Snipp
     let mut line = 1;
     for piece in Pieces::new(text) {
         let finished = match piece {
-            Err(SyntaxError { line }) => return Err(SnippetError::syntax(line)),
-            Ok(Piece::End) => open.pop().ok_or_else(|| SnippetError::syntax(line))?,
+            Err(SyntaxError { line, why }) => return Err(SnippetError::syntax(line, why)),
+            Ok(Piece::End) => open
+                .pop()
+                .ok_or_else(|| SnippetError::syntax(line, NOT_OPEN))?,
             Ok(Piece::Statement(statement)) => {
                 line = statement.line;
                 let directive = Directive {
@@ -132,7 +137,7 @@ pub(in crate::snippet) fn directives(text: &str) -> Result<Vec<Directive>, Snipp
     if open.is_empty() {
         Ok(all)
     } else {
-        Err(SnippetError::syntax(line))
+        Err(SnippetError::syntax(line, "a brace is not closed"))
     }
 }
 

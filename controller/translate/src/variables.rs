@@ -59,7 +59,8 @@ pub const PLACES: &[Place] = &[
         Target::for_route(&format!("/${{{name}}}"), |name| longest.get(name)).is_ok()
     }),
     place("`upstream-vhost`", |name| {
-        longest_host_value(&format!("${{{name}}}"), true).is_ok()
+        // A cookie may not stand alone.
+        longest_host_value(&format!("x-${{{name}}}"), true).is_ok()
     }),
     place("`proxy-set-headers` of the ConfigMap", |name| {
         expression::for_all_requests(&format!("${{{name}}}")).is_ok()

@@ -15,7 +15,7 @@ pub(super) const GROUP: Group = Group {
     title: "Headers",
     annotations: &[
         annotation("upstream-vhost", Value::Text, Risk::Low, Scope::Location)
-            .partly("nginx variables that Sluice supports, $namespace, $ingress_name, $service_name, $service_port, $server_name on exact hosts, and one $cookie_NAME"),
+            .partly("nginx variables that Sluice supports, $namespace, $ingress_name, $service_name, $service_port, $server_name on exact hosts, and one $cookie_NAME with a text beside it"),
         annotation(
             "connection-proxy-header",
             Value::OneOf(&["close", "keep-alive"]),

@@ -147,7 +147,12 @@ fn what_no_data_plane_has_is_named() {
 #[test]
 fn a_client_without_the_cookie_of_a_host_does_not_choose_its_own() {
     let host = |text: &str| for_host_with(text, |name| (name == "namespace").then_some("shop"));
-    for good in ["$cookie_a.example", "x-${cookie_a}", "$cookie_a.$namespace", "$http_a"] {
+    for good in [
+        "$cookie_a.example",
+        "x-${cookie_a}",
+        "$cookie_a.$namespace",
+        "$http_a",
+    ] {
         assert!(host(good).is_ok(), "{good}");
     }
     for bad in ["$cookie_a", "${cookie_a}", "$cookie_a.$cookie_b"] {

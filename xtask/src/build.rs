@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::arch::Arch;
 use crate::setup::{WASM_TARGET, nginx_source};
 use crate::step::Step;
-use crate::{repository, target};
+use crate::{compiled, repository, target};
 
 /// For 0.7 MB less of the controller. The loader needs glibc 2.36, which Debian 12 has.
 const SMALL_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
@@ -75,6 +75,9 @@ pub(crate) fn filter_with_faults() -> Result<PathBuf> {
 
 fn build_filter(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
     let mut step = Step::start(title);
+    // Macros are compiled for this machine.
+    compiled::lend(folder, "filter")?;
+    compiled::lend(folder, &format!("{WASM_TARGET}/filter"))?;
     let mut command = cargo();
     command.args([
         "build",
@@ -114,6 +117,7 @@ pub(crate) fn envoy_module_with_faults() -> Result<PathBuf> {
 
 fn build_envoy_module(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
     let mut step = Step::start(title);
+    compiled::lend(folder, "envoy-module")?;
     let mut command = cargo();
     command.args([
         "build",
@@ -145,6 +149,7 @@ pub(crate) fn nginx_module_with_faults() -> Result<PathBuf> {
 
 fn build_nginx_module(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
     let mut step = Step::start(title);
+    compiled::lend(folder, "module")?;
     let mut command = cargo();
     command.args(["build", "-p", "sluice-nginx-module", "--profile", "module"]);
     step.run(command.arg("--target-dir").arg(folder).args(options))?;

@@ -7,6 +7,7 @@ mod arch;
 mod archive;
 mod asan;
 mod build;
+mod compiled;
 mod deny;
 mod digest;
 mod files;

@@ -3,6 +3,7 @@
 use std::env;
 use std::num::NonZero;
 use std::os::unix::process::CommandExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -92,6 +93,80 @@ impl Nginx {
             command.env("SLUICE_FILTER_CWASM", wasm);
         }
     }
+}
+
+/// Everything that tests run.
+struct Tested {
+    prepared: Prepared,
+    nginx: Nginx,
+    envoy_module: PathBuf,
+    faulty: Faulty,
+}
+
+/// The filter that panics when a request asks for it, in each of its forms.
+struct Faulty {
+    wasm: PathBuf,
+    compiled_wasm: PathBuf,
+    envoy_module: PathBuf,
+    nginx_module: PathBuf,
+}
+
+impl Tested {
+    /// Builds, and sets up beside it what no build needs.
+    fn prepare() -> Result<Tested> {
+        // Crates of the workspace are written against its headers.
+        let nginx = setup::nginx()?;
+        both(|| Tested::build(nginx), setup::beside_tests).map(|(tested, ())| tested)
+    }
+
+    fn build(nginx: PathBuf) -> Result<Tested> {
+        let prepared = Prepared::new(build::programs_and_tests)?;
+        let of_envoy = || {
+            let wasm = build::filter_with_faults()?;
+            let module = build::envoy_module()?;
+            Ok((wasm, module, build::envoy_module_with_faults()?))
+        };
+        let of_nginx = || Ok((Nginx::new(nginx)?, build::nginx_module_with_faults()?));
+        // Each of them is one crate at its end, which is one core's work.
+        let ((wasm, envoy_module, faulty_envoy_module), (nginx, faulty_nginx_module)) =
+            both(of_envoy, of_nginx)?;
+        let faulty = Faulty {
+            compiled_wasm: build::compiled(&prepared.programs, &wasm)?,
+            wasm,
+            envoy_module: faulty_envoy_module,
+            nginx_module: faulty_nginx_module,
+        };
+        Ok(Tested {
+            nginx: nginx.with_wasm(&prepared)?,
+            prepared,
+            envoy_module,
+            faulty,
+        })
+    }
+
+    fn export(&self, command: &mut Command) {
+        self.prepared.export(command);
+        self.nginx.export(command);
+        command
+            .env("SLUICE_ENVOY_MODULE", &self.envoy_module)
+            .env("SLUICE_FAULT_FILTER_WASM", &self.faulty.wasm)
+            .env("SLUICE_FAULT_FILTER_CWASM", &self.faulty.compiled_wasm)
+            .env("SLUICE_FAULT_ENVOY_MODULE", &self.faulty.envoy_module)
+            .env("SLUICE_FAULT_NGINX_MODULE", &self.faulty.nginx_module);
+    }
+}
+
+/// Does two things at the same time; the first error is that of the whole.
+fn both<A, B: Send>(
+    one: impl FnOnce() -> Result<A>,
+    other: impl FnOnce() -> Result<B> + Send,
+) -> Result<(A, B)> {
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        let other = other.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok((one?, other?))
+    })
 }
 
 /// `cargo xtask demo`.
@@ -195,19 +270,7 @@ pub(crate) fn docs() -> Result<()> {
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let (lint, arguments): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| *argument == "--lint");
-    let nginx = setup::nginx()?;
-    setup::php()?;
-    setup::helm()?;
-    setup::browser()?;
-    setup::prometheus()?;
-    setup::waf()?;
-    setup::podman()?;
-    let prepared = Prepared::new(build::programs_and_tests)?;
-    let faults = build::filter_with_faults()?;
-    let envoy_module = build::envoy_module()?;
-    let faulty_envoy_module = build::envoy_module_with_faults()?;
-    let nginx = Nginx::new(nginx)?.with_wasm(&prepared)?;
-    let faulty_nginx_module = build::nginx_module_with_faults()?;
+    let tested = Tested::prepare()?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
         deny::all()?;
@@ -222,20 +285,8 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
         }
     }
     let mut runner = runner();
-    prepared.export(&mut runner);
-    nginx.export(&mut runner);
-    runner.env("SLUICE_ENVOY_MODULE", envoy_module);
-    runner.env("SLUICE_FAULT_ENVOY_MODULE", faulty_envoy_module);
-    runner.env("SLUICE_FAULT_NGINX_MODULE", faulty_nginx_module);
-    runner.env(
-        "SLUICE_FAULT_FILTER_CWASM",
-        build::compiled(&prepared.programs, &faults)?,
-    );
-    become_program(
-        runner
-            .env("SLUICE_FAULT_FILTER_WASM", faults)
-            .args(arguments),
-    )
+    tested.export(&mut runner);
+    become_program(runner.args(arguments))
 }
 
 /// `cargo xtask lint`: what needs no test.
@@ -294,10 +345,10 @@ fn runner() -> Command {
     runner
 }
 
-/// Tests wait a third of their time, for a data plane that starts or a connection that ends.
+/// Tests wait most of their time, for a data plane that starts or a connection that ends: three at once on two cores leave four tenths
+/// of them idle, and six one tenth.
 fn at_once() -> usize {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    cores + cores.div_ceil(2)
+    3 * thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn has_nextest() -> bool {

@@ -42,6 +42,11 @@ pub(crate) fn all() -> Result<()> {
     wasm_target()?;
     envoy()?;
     nginx()?;
+    beside_tests()
+}
+
+/// Programs that tests run, and that nothing is built with.
+pub(crate) fn beside_tests() -> Result<()> {
     php()?;
     helm()?;
     browser()?;

@@ -68,7 +68,7 @@ impl Feed {
             if !long_poll.is_due(monotonic()) {
                 return;
             }
-            long_poll.sent();
+            long_poll.sent(monotonic());
             long_poll.path(log::version())
         };
         self.is_calling.set(true);
@@ -127,7 +127,7 @@ impl Extension for Feed {
         };
         call.result = match response.and_then(Response::status) {
             Some(200) => self.apply(&response.map(Response::body).unwrap_or_default()),
-            Some(204) => PollResult::Current,
+            Some(204) => PollResult::Unchanged,
             _ => PollResult::Failed,
         };
     }

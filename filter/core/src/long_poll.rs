@@ -1,7 +1,8 @@
 //! The log: what to ask the controller next, and when.
 //!
 //! A long-poll: the controller answers as soon as it has something newer than the version asked with, and the next
-//! call goes out with the answer of the last. A timer only restarts it after a failure.
+//! call goes out with the answer of the last. A timer only restarts it after a failure, and after an answer without news that came
+//! at once: the controller holds a call back, so whoever answers so would be asked without end.
 
 use std::time::Duration;
 
@@ -12,8 +13,10 @@ use crate::Timestamp;
 /// Result of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PollResult {
-    /// Applied, or there was nothing new.
+    /// Applied.
     Current,
+    /// Nothing new.
+    Unchanged,
     /// A delta for other tables than ours: only a snapshot helps.
     OutOfStep,
     /// No answer, an error, or a document that was refused: ask again, later.
@@ -26,6 +29,7 @@ pub struct LongPoll {
     in_flight: bool,
     whole: bool,
     failures: u32,
+    sent_at: Timestamp,
     not_before: Timestamp,
 }
 
@@ -60,26 +64,31 @@ impl LongPoll {
     }
 
     /// A call went out.
-    pub fn sent(&mut self) {
+    pub fn sent(&mut self, now: Timestamp) {
         self.in_flight = true;
+        self.sent_at = now;
     }
 
     /// A call could not go out, or was answered.
     pub fn ended(&mut self, result: PollResult, now: Timestamp) {
         self.in_flight = false;
+        let is_at_once = now.since(self.sent_at) < Self::LONGEST_WAIT;
         match result {
-            PollResult::Current => {
+            PollResult::Unchanged if is_at_once => self.wait(now),
+            PollResult::Current | PollResult::Unchanged => {
                 self.failures = 0;
                 self.whole = false;
             }
             PollResult::OutOfStep if !self.whole => self.whole = true,
             // A snapshot cannot be out of step: whatever answered so is broken, and is not to be hammered.
-            PollResult::OutOfStep | PollResult::Failed => {
-                let wait = Self::FIRST_WAIT.saturating_mul(1 << self.failures.min(10));
-                self.not_before = now.after(wait.min(Self::LONGEST_WAIT));
-                self.failures += 1;
-            }
+            PollResult::OutOfStep | PollResult::Failed => self.wait(now),
         }
+    }
+
+    fn wait(&mut self, now: Timestamp) {
+        let wait = Self::FIRST_WAIT.saturating_mul(1 << self.failures.min(10));
+        self.not_before = now.after(wait.min(Self::LONGEST_WAIT));
+        self.failures += 1;
     }
 }
 
@@ -95,7 +104,7 @@ mod tests {
     fn one_call_is_in_flight_at_a_time() {
         let mut poll = LongPoll::default();
         assert!(poll.is_due(at(0)));
-        poll.sent();
+        poll.sent(at(0));
         assert!(!poll.is_due(at(60_000)));
         poll.ended(PollResult::Current, at(1));
         assert!(poll.is_due(at(1)));
@@ -106,14 +115,33 @@ mod tests {
         let mut poll = LongPoll::default();
         let mut waits = Vec::new();
         for _ in 0..7 {
-            poll.sent();
+            poll.sent(at(0));
             poll.ended(PollResult::Failed, at(0));
             waits.push((0..2_000).find(|&ms| poll.is_due(at(ms))).unwrap());
         }
         assert_eq!(waits, [50, 100, 200, 400, 800, 1000, 1000]);
-        poll.sent();
+        poll.sent(at(5_000));
         poll.ended(PollResult::Current, at(5_000));
         assert!(poll.is_due(at(5_000)));
+    }
+
+    #[test]
+    fn who_has_nothing_new_at_once_is_asked_once_a_second_and_who_held_the_call_is_asked_again() {
+        let mut poll = LongPoll::default();
+        let (mut now, mut calls) = (0, 0);
+        while now < 10_000 {
+            poll.sent(at(now));
+            poll.ended(PollResult::Unchanged, at(now));
+            calls += 1;
+            now = (now..).find(|&ms| poll.is_due(at(ms))).unwrap();
+        }
+        assert!(calls < 16, "{calls} in ten seconds");
+        poll.sent(at(now));
+        poll.ended(PollResult::Unchanged, at(now + 25_000));
+        assert!(poll.is_due(at(now + 25_000)));
+        poll.sent(at(now + 25_000));
+        poll.ended(PollResult::Current, at(now + 25_000));
+        assert!(poll.is_due(at(now + 25_000)), "news at once");
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Vm {
         }
         let path = self.long_poll.path(self.worker.tables().version());
         if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT).is_some() {
-            self.long_poll.sent();
+            self.long_poll.sent(now);
         } else {
             self.long_poll.ended(PollResult::Failed, now);
         }
@@ -38,7 +38,7 @@ impl Vm {
     pub(crate) fn on_poll_response(&mut self, status: Option<u16>, body: &[u8]) {
         let result = match status {
             Some(200) => self.apply_document(body),
-            Some(204) => PollResult::Current,
+            Some(204) => PollResult::Unchanged,
             _ => PollResult::Failed,
         };
         self.long_poll.ended(result, host::now());

@@ -221,7 +221,7 @@ impl Filter {
         };
         let (index, on_poll_end) = (self.index, self.handlers.on_poll_end);
         let on_end = move |result| on_poll_end(index, result);
-        self.long_poll.sent();
+        self.long_poll.sent(clock::now());
         match Call::start(upstream.as_bytes(), request, POLL_TIMEOUT, on_end) {
             Ok(call) => self.call = Some(call),
             Err(_) => self.finish_poll(PollResult::Failed),
@@ -232,7 +232,7 @@ impl Filter {
     pub(super) fn on_poll_end(&mut self, result: Result<CallResponse, &'static str>) {
         let result = match result {
             Ok(response) if response.status == 200 => self.take(&response.body),
-            Ok(response) if response.status == 204 => PollResult::Current,
+            Ok(response) if response.status == 204 => PollResult::Unchanged,
             Ok(_) => PollResult::Failed,
             Err(reason) => {
                 log(LogLevel::Info, &format!("call failed: {reason}"));

@@ -8,6 +8,9 @@ use sluice_tests::fake::{FakeHost, Filter, Outcome, Personality, ROUTE, change, 
 
 use crate::in_both;
 
+/// A controller holds a poll for so long before it says that there is nothing new.
+const HELD: Duration = Duration::from_secs(25);
+
 fn is_served_by(filter: &mut Filter, list: &str) {
     assert_eq!(
         filter.request(Some(ROUTE)).1,
@@ -45,9 +48,15 @@ fn nothing_new_is_asked_for_again() {
     in_both(|personality| {
         let mut filter = Filter::polling(personality);
         filter.answer_tables(tables(1, &["10.0.0.1:80"]));
+        filter.pass(HELD);
         filter.answer(204, b"");
         assert_eq!(filter.calls().len(), 3);
         assert_eq!(filter.calls()[1].path, filter.calls()[2].path);
+        // A controller that answers so at once would be asked without end.
+        filter.answer(204, b"");
+        assert_eq!(filter.calls().len(), 3);
+        filter.pass(Duration::from_secs(1));
+        assert_eq!(filter.calls().len(), 4);
     });
 }
 

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use sluice_tests::certificate::{Pair, presented, presents};
 use sluice_tests::sluice::Options;
 
+use crate::fixture::{Fixture, HOST};
 use crate::scenarios::certificate_rotation::{Clients, ManyHosts, Rotation};
 
 #[tokio::test]
@@ -12,6 +14,34 @@ async fn certificate_renewal_keeps_open_connections() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().start().await?;
     rotation.renews_without_closing_connections(&sluice).await?;
+    sluice.stop()
+}
+
+/// The chain that they share does not name them: `filter_chain_matcher` does, by which Envoy drains nothing.
+#[tokio::test]
+async fn hosts_that_share_a_secret_come_and_go_without_closing_connections() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let manifests = &fixture.manifests;
+    manifests.object(&presented("web", HOST, "web"))?;
+    let default = Pair::renew(manifests, "default", &["default.test"])?;
+    let shared = Pair::renew(manifests, "web", &[HOST, "*.more.test"])?;
+    let arguments = ["--default-ssl-certificate", "default/default"].map(str::to_owned);
+    let options = Options::new(manifests).arguments(arguments.into());
+    let sluice = options.start().await?;
+    presents(&sluice, HOST, &shared).await?;
+    let mut clients = Clients::connect(&sluice).await?;
+    for n in 0..3 {
+        let host = format!("h{n}.more.test");
+        let ingress = presented(&format!("more-{n}"), &host, "web");
+        manifests.object(&ingress)?;
+        for sni in [&host, &host.to_uppercase(), &format!("{host}.")] {
+            presents(&sluice, sni, &shared).await?;
+        }
+        clients.are_served().await.context("one more")?;
+        manifests.remove_object(&ingress)?;
+        presents(&sluice, &host, &default).await?;
+        clients.are_served().await.context("one less")?;
+    }
     sluice.stop()
 }
 

@@ -197,6 +197,15 @@ async fn proxy_header_of_an_unlisted_peer_is_not_believed(plane: Plane) -> Resul
             (false, Plane::EnvoyTable | Plane::EnvoyScopes) => status.is_none(),
         };
         ensure!(is_right, "{data}: {status:?}");
+        let dial = Dial {
+            proxy_line: Some(FOREIGN_LINE.to_owned()),
+            ..Dial::tls(sluice.https(), "guarded.test")
+        };
+        let is_accepted = Connection::dial(&dial).await.is_ok();
+        ensure!(
+            is_accepted == (is_believed || plane == Plane::Nginx),
+            "{data}: TLS"
+        );
         sluice.stop()?;
     }
     Ok(())

@@ -16,6 +16,7 @@ mod publication;
 pub mod render;
 mod rendered;
 mod resource;
+mod server_name_matcher;
 mod settings;
 mod update;
 

@@ -13,9 +13,14 @@ use prost_reflect::{
 use serde::ser::Error as _;
 use serde_json::{Error, Map, Value, json};
 
+use crate::server_name_matcher;
+
 static DEFINITIONS: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    DescriptorPool::decode(include_bytes!("../descriptors.bin").as_slice())
-        .expect("tests/descriptors.rs reads the same bytes")
+    let mut pool = DescriptorPool::decode(include_bytes!("../descriptors.bin").as_slice())
+        .expect("tests/descriptors.rs reads the same bytes");
+    pool.add_file_descriptor_proto(server_name_matcher::definition())
+        .expect("tests render it");
+    pool
 });
 
 /// Resources with private keys.

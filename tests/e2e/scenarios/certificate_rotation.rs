@@ -104,7 +104,7 @@ impl Clients {
     }
 
     /// On the connections that they have, which they keep.
-    async fn are_served(&mut self) -> Result<()> {
+    pub(crate) async fn are_served(&mut self) -> Result<()> {
         self.are_answered().await?;
         ensure!(self.http1.is_reusable(), "HTTP/1.1: the connection ends");
         Ok(())

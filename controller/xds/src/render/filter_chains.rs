@@ -5,25 +5,50 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{Config, HostTls, ServerName};
+use sha2::{Digest, Sha256};
+use sluice_ir::{BackendId, Config, HostTls, SecretId, ServerName};
+
+/// Name of the chain for hosts without settings of their own.
+pub(super) const DEFAULT_CHAIN: &str = "default";
 
 /// By the suffix.
 type Wildcards<'a> = BTreeMap<&'a str, &'a HostTls>;
 
-/// TLS settings and the hosts that have them. Hosts with default settings that need a chain nevertheless have one each, so that
-/// one that is new or gone touches no other one's connections.
-pub(super) fn groups(config: &Config) -> impl Iterator<Item = (HostTls, Vec<&ServerName>)> {
+/// TLS settings and the hosts that have them.
+pub(super) fn groups(config: &Config) -> BTreeMap<HostTls, Vec<&ServerName>> {
     let wildcards = wildcards(config);
     let mut groups: BTreeMap<HostTls, Vec<&ServerName>> = BTreeMap::new();
-    let mut usual = Vec::new();
     for name in names(config, &wildcards) {
-        match own(config, &wildcards, name) {
-            Some(host) if host == HostTls::default() => usual.push((host, vec![name])),
-            Some(host) => groups.entry(host).or_default().push(name),
-            None => {}
+        if let Some(host) = own(config, &wildcards, name) {
+            groups.entry(host).or_default().push(name);
         }
     }
-    groups.into_iter().chain(usual)
+    groups
+}
+
+/// Hosts whose TLS ends at the pods, by their backend.
+pub(super) fn passed(config: &Config) -> BTreeMap<&BackendId, Vec<ServerName>> {
+    let mut passed: BTreeMap<&BackendId, Vec<ServerName>> = BTreeMap::new();
+    for (host, backend) in &config.passthrough {
+        let host = ServerName::Exact(host.clone());
+        passed.entry(backend).or_default().push(host);
+    }
+    passed
+}
+
+/// Name of the chain for hosts with these settings: other settings have another, and hosts make no difference.
+pub(super) fn name(host: &HostTls) -> String {
+    if *host == HostTls::default() {
+        return DEFAULT_CHAIN.to_owned();
+    }
+    let digest = Sha256::digest(format!("{host:?}"));
+    let digest: String = digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let certificate = host.certificate.as_ref().map_or("-", SecretId::as_str);
+    format!("tls {certificate} {digest}")
 }
 
 fn wildcards(config: &Config) -> Wildcards<'_> {
@@ -97,7 +122,7 @@ fn has_ciphers(host: &HostTls) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sluice_ir::{SecretId, Server};
+    use sluice_ir::Server;
 
     use super::*;
 
@@ -139,7 +164,7 @@ mod tests {
                 host.ciphers.join(",")
             )
         };
-        groups(config).map(one).collect()
+        groups(config).into_iter().map(one).collect()
     }
 
     #[test]
@@ -191,7 +216,7 @@ mod tests {
         ];
         assert_eq!(
             shown(&config(&hosts)),
-            ["*.w.test: default/w ", "b.w.test: - ", "c.b.w.test: - "]
+            ["b.w.test,c.b.w.test: - ", "*.w.test: default/w "]
         );
     }
 
@@ -203,6 +228,6 @@ mod tests {
             .insert(ServerName::CatchAll, Server::default().into());
         assert_eq!(shown(&config), [""; 0]);
         config.global.tls.reject_unknown_names = true;
-        assert_eq!(shown(&config), ["a.test: - ", "b.test: - "]);
+        assert_eq!(shown(&config), ["a.test,b.test: - "]);
     }
 }

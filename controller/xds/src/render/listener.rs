@@ -11,12 +11,15 @@ use envoy_types::pb::envoy::config::listener::v3::{
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::google::protobuf::Duration;
+use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
 use prost::{Message, Name};
 use sluice_ir::{ClientValidation, Config, GlobalConfig, HostTls, SecretId};
 
+use super::chain_matcher::{self, ChainNames};
+use super::filter_chains::{self, DEFAULT_CHAIN};
 use super::manager::{Front, Scheme, manager};
 use super::proto::{address, any, cidr_range, millis_long, number, yes};
-use super::{Discovery, HTTP, HTTPS, filter_chains, passthrough, tls};
+use super::{Discovery, HTTP, HTTPS, passthrough, tls};
 use crate::Settings;
 
 /// The listener for HTTP; `None` when there is no address to listen on.
@@ -135,34 +138,11 @@ fn secure(
             ..filter_chain(name, host.client_validation.as_ref(), front)
         }
     };
-    let chains = filter_chains::groups(config).map(|(host, names)| {
-        let server_names = names.into_iter().flat_map(tls::sni_names).collect();
-        only_for(server_names, chain(&host))
-    });
-    let passed = config
-        .passthrough
-        .iter()
-        .map(|(host, backend)| passthrough::chain(host, backend, global, front.settings));
-    let mut chains: Vec<FilterChain> = chains.chain(passed).collect();
-    let rejects = global.tls.reject_unknown_names;
-    if rejects && chains.is_empty() {
-        // There has to be one. No host has this name.
-        let none = vec!["nobody-".to_owned()];
-        chains.push(only_for(none, chain(&HostTls::default())));
-    }
+    let (chains, matcher) = chains(config, chain, front);
     let inspector = listener_filter(
         "envoy.filters.listener.tls_inspector",
         TlsInspector::default(),
     );
-    let mut default = (!rejects).then(|| chain(&HostTls::default()));
-    if global.forwarded.proxy_protocol_peers.is_some() {
-        // The default one is for everybody.
-        chains.extend(default.take());
-    }
-    let chains = chains
-        .into_iter()
-        .map(|chain| from_believed(global, chain))
-        .collect();
     Some(Listener {
         listener_filters_timeout: proxy_timeout(global),
         listener_filters: proxy_protocol(global)
@@ -170,27 +150,65 @@ fn secure(
             .chain([inspector])
             .collect(),
         filter_chains: chains,
-        default_filter_chain: default,
+        filter_chain_matcher: Some(matcher),
         ..on(addresses, name)?
     })
 }
 
-fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {
-    let hosts = FilterChainMatch {
-        server_names,
-        ..FilterChainMatch::default()
-    };
-    FilterChain {
-        filter_chain_match: Some(hosts),
-        ..chain
+/// All chains of a listener, and the matcher among them; `chain` makes that of hosts with these settings.
+fn chains(
+    config: &Config,
+    chain: impl Fn(&HostTls) -> FilterChain,
+    front: &Front<'_>,
+) -> (Vec<FilterChain>, Matcher) {
+    let global = front.global;
+    let (mut chains, mut names) = (Vec::new(), Vec::new());
+    for (host, hosts) in filter_chains::groups(config) {
+        let own = filter_chains::name(&host);
+        names.push(ChainNames::new(&own, hosts));
+        if own != DEFAULT_CHAIN {
+            chains.push(FilterChain {
+                name: own,
+                ..chain(&host)
+            });
+        }
     }
+    for (backend, hosts) in filter_chains::passed(config) {
+        let passed = passthrough::chain(backend, global, front.settings);
+        names.push(ChainNames::new(&passed.name, &hosts));
+        chains.push(passed);
+    }
+    let rejects = global.tls.reject_unknown_names;
+    let is_named = names.iter().any(|names| names.chain == DEFAULT_CHAIN);
+    // There has to be one. If names are unknown it may be nobody's.
+    if !rejects || is_named || chains.is_empty() {
+        chains.push(FilterChain {
+            name: DEFAULT_CHAIN.to_owned(),
+            ..chain(&HostTls::default())
+        });
+    }
+    let others = (!rejects).then_some(DEFAULT_CHAIN);
+    let matcher = chain_matcher::matcher(global, names, others);
+    (chains, matcher)
 }
 
 /// The chain for those whose PROXY header is believed: Envoy cannot take their own address in its place.
 fn from_believed(global: &GlobalConfig, chain: FilterChain) -> FilterChain {
-    let Some(peers) = &global.forwarded.proxy_protocol_peers else {
+    let Some(peers) = believed_peers(global) else {
         return chain;
     };
+    FilterChain {
+        filter_chain_match: Some(FilterChainMatch {
+            direct_source_prefix_ranges: peers,
+            ..FilterChainMatch::default()
+        }),
+        ..chain
+    }
+}
+
+/// Peers whose PROXY header is believed; `None` is everybody.
+pub(super) fn believed_peers(global: &GlobalConfig) -> Option<Vec<CidrRange>> {
+    let peers = global.forwarded.proxy_protocol_peers.as_ref()?;
     let mut peers: Vec<CidrRange> = peers.iter().copied().map(cidr_range).collect();
     if peers.is_empty() {
         // Without any everybody would be meant. This is nobody.
@@ -199,14 +217,7 @@ fn from_believed(global: &GlobalConfig, chain: FilterChain) -> FilterChain {
             prefix_len: number(128),
         });
     }
-    let matched = FilterChainMatch {
-        direct_source_prefix_ranges: peers,
-        ..chain.filter_chain_match.clone().unwrap_or_default()
-    };
-    FilterChain {
-        filter_chain_match: Some(matched),
-        ..chain
-    }
+    Some(peers)
 }
 
 fn filter_chain(name: &str, clients: Option<&ClientValidation>, front: &Front<'_>) -> FilterChain {

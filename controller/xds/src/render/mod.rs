@@ -12,6 +12,7 @@
 mod access_log;
 mod access_log_service;
 mod cel;
+mod chain_matcher;
 mod cluster;
 mod compress;
 mod encoded;

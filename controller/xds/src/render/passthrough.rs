@@ -1,19 +1,18 @@
 //! Hosts whose TLS ends at the pods: a filter chain that looks at nothing but the name in the handshake.
 
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
-use envoy_types::pb::envoy::config::listener::v3::{Filter, FilterChain, FilterChainMatch};
+use envoy_types::pb::envoy::config::listener::v3::{Filter, FilterChain};
 use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProxy;
 use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::tcp_proxy::ClusterSpecifier;
-use sluice_ir::{BackendId, GlobalConfig, Hostname, ServerName};
+use sluice_ir::{BackendId, GlobalConfig};
 
+use super::access_log;
 use super::proto::any;
-use super::{access_log, tls};
 use crate::Settings;
 
 /// The bytes go on as they came: no PROXY header is added, and a connection that says nothing for an hour ends (Envoy's own
 /// limit).
 pub(super) fn chain(
-    host: &Hostname,
     backend: &BackendId,
     global: &GlobalConfig,
     settings: &Settings,
@@ -30,12 +29,8 @@ pub(super) fn chain(
         name: "envoy.filters.network.tcp_proxy".to_owned(),
         config_type: any(proxy).map(ConfigType::TypedConfig),
     };
-    let server_names = tls::sni_names(&ServerName::Exact(host.clone())).into();
     FilterChain {
-        filter_chain_match: Some(FilterChainMatch {
-            server_names,
-            ..FilterChainMatch::default()
-        }),
+        name: format!("passthrough {}", backend.as_str()),
         filters: vec![filter],
         ..FilterChain::default()
     }

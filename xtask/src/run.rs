@@ -346,7 +346,7 @@ fn runner() -> Command {
 }
 
 /// Tests wait most of their time, for a data plane that starts or a connection that ends: three at once on two cores leave four tenths
-/// of them idle. With six at once some take so long that what they wait for is over.
+/// of them idle. With six, a machine that does something else, too, misses what some wait for.
 fn at_once() -> usize {
     2 * thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -7,7 +7,6 @@ use envoy_types::pb::envoy::extensions::matching::common_inputs::network::v3::{
 };
 use envoy_types::pb::envoy::extensions::matching::input_matchers::ip::v3::Ip;
 use envoy_types::pb::google::protobuf::StringValue;
-use envoy_types::pb::xds::core::v3::TypedExtensionConfig;
 use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Condition;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
@@ -19,11 +18,10 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as The
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::{
     MatcherList, MatcherTree, MatcherType, OnMatch,
 };
-use prost::{Message, Name};
 use sluice_ir::{GlobalConfig, ServerName};
 
 use super::listener::believed_peers;
-use super::proto::any;
+use super::proto::xds_extension;
 use super::tls;
 use crate::server_name_matcher::{DomainMatcher, ServerNameMatcher};
 
@@ -59,8 +57,8 @@ pub(super) fn matcher(
         stat_prefix: "proxy_peers".to_owned(),
     };
     let predicate = SinglePredicate {
-        input: Some(extension("direct_source_ip", DirectSourceIpInput {})),
-        matcher: Some(Condition::CustomMatch(extension("peers", believed))),
+        input: Some(xds_extension("direct_source_ip", DirectSourceIpInput {})),
+        matcher: Some(Condition::CustomMatch(xds_extension("peers", believed))),
     };
     let peer = FieldMatcher {
         predicate: Some(Predicate {
@@ -86,8 +84,8 @@ fn by_name(chains: Vec<ChainNames>, others: Option<&str>) -> Matcher {
         domain_matchers: domain_matchers.collect(),
     };
     let tree = MatcherTree {
-        input: Some(extension("server_name", ServerNameInput {})),
-        tree_type: Some(TreeType::CustomMatch(extension("server_names", names))),
+        input: Some(xds_extension("server_name", ServerNameInput {})),
+        tree_type: Some(TreeType::CustomMatch(xds_extension("server_names", names))),
     };
     Matcher {
         on_no_match: others.map(chain).map(Box::new),
@@ -99,19 +97,12 @@ fn chain(name: &str) -> OnMatch {
     let name = StringValue {
         value: name.to_owned(),
     };
-    then(Then::Action(extension("filter-chain-name", name)))
+    then(Then::Action(xds_extension("filter-chain-name", name)))
 }
 
 fn then(on_match: Then) -> OnMatch {
     OnMatch {
         on_match: Some(on_match),
         ..OnMatch::default()
-    }
-}
-
-fn extension<M: Message + Name>(name: &str, config: M) -> TypedExtensionConfig {
-    TypedExtensionConfig {
-        name: name.to_owned(),
-        typed_config: any(config),
     }
 }

@@ -127,15 +127,18 @@ fn secure(
     front: &Front<'_>,
 ) -> Option<Listener> {
     let global = front.global;
+    // The connection manager of all hosts that ask clients for no certificate. It is long: each change would make one for each certificate.
+    let usual = filter_chain(name, None, front);
     let chain = |host: &HostTls| {
         let certificate = host.certificate.as_ref().or(certificate);
         let host = HostTls {
             certificate: certificate.cloned(),
             ..host.clone()
         };
+        let clients = host.client_validation.as_ref();
         FilterChain {
             transport_socket: Some(tls::terminated(global, &host)),
-            ..filter_chain(name, host.client_validation.as_ref(), front)
+            ..clients.map_or_else(|| usual.clone(), |_| filter_chain(name, clients, front))
         }
     };
     let (chains, matcher) = chains(config, chain, front);

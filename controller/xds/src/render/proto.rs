@@ -12,6 +12,7 @@ use envoy_types::pb::envoy::config::core::v3::{
 };
 use envoy_types::pb::envoy::config::route::v3::{FilterConfig, Route, VirtualHost};
 use envoy_types::pb::google::protobuf::{Any, BoolValue, Duration, UInt32Value};
+use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::util::pack_any;
 use prost::{Message, Name};
 use sluice_ir::Cidr;
@@ -61,6 +62,14 @@ pub(super) fn switched_on() -> Option<Any> {
 
 pub(super) fn extension<M: Name + Message>(name: &str, config: M) -> TypedExtensionConfig {
     TypedExtensionConfig {
+        name: name.to_owned(),
+        typed_config: any(config),
+    }
+}
+
+/// The same under the name that matchers have for it.
+pub(super) fn xds_extension<M: Name + Message>(name: &str, config: M) -> XdsExtension {
+    XdsExtension {
         name: name.to_owned(),
         typed_config: any(config),
     }

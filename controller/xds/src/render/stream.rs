@@ -12,14 +12,13 @@ use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProx
 use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::tcp_proxy::ClusterSpecifier;
 use envoy_types::pb::envoy::extensions::filters::udp::udp_proxy::v3::udp_proxy_config::RouteSpecifier;
 use envoy_types::pb::envoy::extensions::filters::udp::udp_proxy::v3::{Route, UdpProxyConfig};
-use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::OnMatch;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
 use sluice_ir::{BackendId, GlobalConfig, L4Protocol, Stream, StreamPort};
 
 use super::access_log;
-use super::proto::{any, number, seconds, socket, yes};
+use super::proto::{any, number, seconds, socket, xds_extension, yes};
 use crate::Settings;
 
 /// `None` when there is no address to listen on.
@@ -114,14 +113,11 @@ fn datagrams(stream: &Stream, listener: Listener) -> Listener {
 
 /// A matcher without anything to match.
 fn always_to(backend: &BackendId) -> Matcher {
-    let route = XdsExtension {
-        name: "route".to_owned(),
-        typed_config: any(Route {
-            cluster: backend.as_str().to_owned(),
-        }),
+    let route = Route {
+        cluster: backend.as_str().to_owned(),
     };
     let always = OnMatch {
-        on_match: Some(Then::Action(route)),
+        on_match: Some(Then::Action(xds_extension("route", route))),
         ..OnMatch::default()
     };
     Matcher {

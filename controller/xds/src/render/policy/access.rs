@@ -9,7 +9,6 @@ use envoy_types::pb::envoy::config::route::v3::HeaderMatcher;
 use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use envoy_types::pb::envoy::extensions::matching::common_inputs::network::v3::SourceIpInput;
 use envoy_types::pb::envoy::extensions::matching::input_matchers::ip::v3::Ip;
-use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
@@ -18,11 +17,10 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate:
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::{FieldMatcher, Predicate};
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherType, OnMatch};
-use prost::{Message, Name};
 use sluice_ir::{Blocked, Cidr, IpAccess, TextMatch};
 use sluice_pattern::Subject;
 
-use crate::render::proto::{address_ranges, any, extension};
+use crate::render::proto::{address_ranges, extension, xds_extension};
 use crate::render::route::matching::{is_in_any_case, matches};
 
 /// Denied addresses come first.
@@ -70,13 +68,6 @@ fn by_address(name: &str, cidrs: &[Cidr], inside: Action, outside: Action) -> Rb
     Rbac {
         matcher: Some(matcher),
         ..Rbac::default()
-    }
-}
-
-fn xds_extension<M: Name + Message>(name: &str, config: M) -> XdsExtension {
-    XdsExtension {
-        name: name.to_owned(),
-        typed_config: any(config),
     }
 }
 

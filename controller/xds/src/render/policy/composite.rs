@@ -20,14 +20,13 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
 };
 use envoy_types::pb::google::protobuf::Any;
-use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::OnMatch;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
 use prost::Message;
 
 use super::{COMPOSITE, FIREWALL, LIMIT, firewall, limit, upgrades};
-use crate::render::proto::{any, extension};
+use crate::render::proto::{any, extension, xds_extension};
 
 /// For the listener.
 pub(in crate::render) fn composite(largest_body: Option<u64>) -> Composite {
@@ -118,12 +117,8 @@ fn running(filters: Vec<TypedExtensionConfig>) -> OnMatch {
         filter_chain: Some(chain),
         ..ExecuteFilterAction::default()
     };
-    let action = XdsExtension {
-        name: "policies".to_owned(),
-        typed_config: any(action),
-    };
     OnMatch {
-        on_match: Some(Then::Action(action)),
+        on_match: Some(Then::Action(xds_extension("policies", action))),
         ..OnMatch::default()
     }
 }

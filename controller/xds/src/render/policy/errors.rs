@@ -18,7 +18,6 @@ use envoy_types::pb::envoy::extensions::http::custom_response::redirect_policy::
 use envoy_types::pb::envoy::r#type::matcher::v3::{
     HttpResponseLocalReplyMatchInput, HttpResponseStatusCodeMatchInput,
 };
-use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
     MatchType, PredicateList, SinglePredicate,
@@ -35,7 +34,7 @@ use sluice_ir::{
 
 use crate::render::forwarded;
 use crate::render::header::{set, set_header};
-use crate::render::proto::{any, extension, number};
+use crate::render::proto::{extension, number, xds_extension};
 use crate::settings::{
     ERROR_HEADER, ERROR_HOST, OTHER_HOSTS, PATH_HEADER, ROUTE_KEY, SCOPE_HEADER,
 };
@@ -215,14 +214,6 @@ fn blank(header: &str) -> HeaderValueOption {
     HeaderValueOption {
         keep_empty_value: true,
         ..set(header, "")
-    }
-}
-
-/// The same as [`extension`] under another name.
-fn xds_extension<M: Message + Name>(name: &str, config: M) -> XdsExtension {
-    XdsExtension {
-        name: name.to_owned(),
-        typed_config: any(config),
     }
 }
 

@@ -9,7 +9,6 @@ use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::extensions::common::matching::v3::ExtensionWithMatcher;
 use envoy_types::pb::envoy::extensions::filters::common::matcher::action::v3::SkipFilter;
 use envoy_types::pb::envoy::r#type::matcher::v3::HttpRequestHeaderMatchInput;
-use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
     MatchType, PredicateList, SinglePredicate,
@@ -21,7 +20,7 @@ use envoy_types::pb::xds::r#type::matcher::v3::regex_matcher::{EngineType, Googl
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, RegexMatcher, StringMatcher};
 
-use crate::render::proto::any;
+use crate::render::proto::xds_extension;
 
 /// Protocols that a request may ask for in `Upgrade`; Envoy wants to know the names beforehand. Kubernetes' `exec` and `port-forward` ask for
 /// SPDY, `docker attach` for TCP.
@@ -40,12 +39,8 @@ pub(in crate::render) fn skipped_by(
     requests: Predicate,
     filter: TypedExtensionConfig,
 ) -> ExtensionWithMatcher {
-    let skip = XdsExtension {
-        name: "skip".to_owned(),
-        typed_config: any(SkipFilter {}),
-    };
     let skip = OnMatch {
-        on_match: Some(Then::Action(skip)),
+        on_match: Some(Then::Action(xds_extension("skip", SkipFilter {}))),
         ..OnMatch::default()
     };
     ExtensionWithMatcher {
@@ -129,10 +124,7 @@ pub(in crate::render) fn has(header: &str, regex: &str) -> Predicate {
     let input = HttpRequestHeaderMatchInput {
         header_name: header.to_owned(),
     };
-    let input = XdsExtension {
-        name: header.to_owned(),
-        typed_config: any(input),
-    };
+    let input = xds_extension(header, input);
     let regex = RegexMatcher {
         regex: regex.to_owned(),
         engine_type: Some(EngineType::GoogleRe2(GoogleRe2 {})),

@@ -7,8 +7,7 @@ use serde::Serialize;
 use sluice_explain::{Explanation, Line, Words, setting_word};
 use sluice_source::{Location, Problem};
 use sluice_syntax::printable;
-use sluice_translate::annotations::why_closed;
-use sluice_translate::{Report, ids};
+use sluice_translate::{Report, ids, why_closed};
 
 /// An explanation with the objects behind it.
 #[derive(Serialize)]

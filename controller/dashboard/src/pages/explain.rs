@@ -9,8 +9,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use sluice_explain::{Explanation, Line, Owner, Request, Words, paths_of_host, setting_word};
 use sluice_ir::SecretId;
-use sluice_translate::annotations::why_closed;
-use sluice_translate::{Kind, ObjectKey, Options, Setting, Subject, ids};
+use sluice_translate::{Kind, ObjectKey, Options, Setting, Subject, ids, why_closed};
 use tokio::task::spawn_blocking;
 
 use super::{ReportLine, shown};

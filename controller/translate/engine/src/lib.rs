@@ -73,7 +73,9 @@ pub use object_ref::{ObjectKey, ObjectRef, key_of};
 pub use own_addresses::effective_policy;
 pub use pods::Pod;
 pub use references::{DependencyTracker, References, with_namespace};
-pub use report::{CLOSED, Cause, Report, Reporter, Severity, closed, field_path, listed};
+pub use report::{
+    CLOSED, Cause, ClosedFor, Report, Reporter, Severity, closed, field_path, listed, why_closed,
+};
 pub use resolution::Resolution;
 pub use secrets::{Secrets, UpstreamSecret};
 pub use service_port::Port;

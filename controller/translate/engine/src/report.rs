@@ -37,6 +37,17 @@ impl fmt::Display for Severity {
     }
 }
 
+/// Reason why all paths of an Ingress answer 503.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClosedFor {
+    /// Access control cannot be enforced.
+    AccessControl,
+    /// Response headers cannot be set, without which ingress-nginx denies the location.
+    ResponseHeaders,
+    /// The data plane does not speak the protocol of its pods.
+    UpstreamProtocol,
+}
+
 /// One thing that is not as its owner wrote it.
 ///
 /// Reads as `Ingress default/shop: spec.rules[0].host: expected a DNS name, got "a b"; rule not served`.
@@ -63,6 +74,9 @@ pub struct Report {
     /// ingress-nginx's webhook refuses to store it, and so does ours.
     #[serde(skip)]
     pub admission_denied: bool,
+    /// It closes all paths of the Ingress that it is about.
+    #[serde(skip)]
+    pub closed_for: Option<ClosedFor>,
 }
 
 impl Report {
@@ -87,6 +101,7 @@ impl Report {
             missing: None,
             same_as_ingress_nginx: false,
             admission_denied: false,
+            closed_for: None,
         }
     }
 
@@ -102,6 +117,14 @@ impl Report {
             false => (self.severity, format!("{reason}; {}", self.consequence)),
         }
     }
+}
+
+/// The reason why all paths of an Ingress answer 503, by the reports about it; `None`: it may be access control.
+pub fn why_closed<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<&'r str> {
+    let mut closing = reports.into_iter().filter(|it| it.closed_for.is_some());
+    let is_other = |report: &Report| report.closed_for != Some(ClosedFor::AccessControl);
+    let first = closing.next()?;
+    (is_other(first) && closing.all(is_other)).then_some(first.reason.as_str())
 }
 
 /// Path in its object of a field that a report names; `prefix`: of annotations, without the slash.

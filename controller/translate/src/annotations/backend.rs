@@ -6,7 +6,7 @@ use sluice_ir::{Expression, FastCgi, Protocol, ReasonCode};
 use sluice_syntax::expression;
 use sluice_syntax::settings::upstream::is_http10;
 use sluice_syntax::value::Parsed;
-use sluice_translate_engine::{Cause, Report, Severity};
+use sluice_translate_engine::{Cause, ClosedFor, Severity};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -107,18 +107,9 @@ pub(super) fn spoken(view: &mut View<'_, '_>, served_by: Option<DataPlane>) -> S
             "affected paths answer 503",
         );
         report.severity = Severity::Error;
+        report.closed_for = Some(ClosedFor::UpstreamProtocol);
     }
     spoken
-}
-
-/// The reason why all paths of an Ingress answer 503, by the reports about it, where it is the protocol of its pods; `None`: something
-/// else closes one of them, which may be access control.
-pub fn why_closed<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<&'r str> {
-    let reports = reports.into_iter();
-    let mut closing = reports.filter(|report| report.consequence.contains("503"));
-    let first = closing.next()?;
-    let is_protocol = |report: &Report| report.field.strip_prefix("annotation ") == Some(NAME);
-    (is_protocol(first) && closing.all(is_protocol)).then_some(first.reason.as_str())
 }
 
 /// Parameters of FastCGI: nobody else hears them.

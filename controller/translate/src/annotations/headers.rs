@@ -3,7 +3,7 @@
 use sluice_ir::{Expression, Header, ReasonCode};
 use sluice_syntax::value::{self, Parsed};
 use sluice_syntax::{MAX_HEADER_BYTES, shortened};
-use sluice_translate_engine::{Cause, with_namespace};
+use sluice_translate_engine::{Cause, ClosedFor, with_namespace};
 
 use super::catalogue::{Group, Scope, Value, annotation};
 use super::view::View;
@@ -62,18 +62,18 @@ pub(super) fn connection(view: &mut View<'_, '_>) -> Option<String> {
 
 /// Consequence of headers that cannot be set: ingress-nginx denies the location.
 const CLOSED_AS_THERE: &str = "affected paths answer 503, as in ingress-nginx";
+const CUSTOM: &str = "custom-headers";
 
 /// The headers of a ConfigMap, every one of which the operator must allow. A dollar is a dollar.
 pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> {
-    const NAME: &str = "custom-headers";
-    let Some(text) = view.text(NAME) else {
+    let Some(text) = view.text(CUSTOM) else {
         return Vec::new();
     };
     let named = with_namespace(text).map_err(Cause::from);
     let data = match named.and_then(|text| view.references.config_map(&view.namespace, text)) {
         Ok(data) => data,
         Err(error) => {
-            view.not_honoured(NAME, error, "").consequence = CLOSED_AS_THERE.to_owned();
+            close(view, error);
             return Vec::new();
         }
     };
@@ -85,7 +85,7 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
                 shortened(name)
             );
             let cause = Cause::new(ReasonCode::NotPermitted, reason);
-            view.not_honoured(NAME, cause, "").consequence = CLOSED_AS_THERE.to_owned();
+            close(view, cause);
             continue;
         }
         match value::own_header(name).and_then(|name| {
@@ -98,11 +98,17 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
             Err(expected) => {
                 let got = format!("{name}: {text}");
                 let reason = format!("expected {expected}, got {:?}", shortened(&got));
-                view.not_honoured(NAME, reason, "").consequence = CLOSED_AS_THERE.to_owned();
+                close(view, reason);
             }
         }
     }
     headers
+}
+
+fn close(view: &mut View<'_, '_>, cause: impl Into<Cause>) {
+    let report = view.not_honoured(CUSTOM, cause, "");
+    report.closed_for = Some(ClosedFor::ResponseHeaders);
+    CLOSED_AS_THERE.clone_into(&mut report.consequence);
 }
 
 fn one_line(text: &str) -> Parsed<Expression> {

@@ -66,7 +66,6 @@ pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
 pub(crate) use backend::MAX_PARAMS_BYTES;
-pub use backend::why_closed;
 pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_kind};
 pub(crate) use catalogue::{canonical, find};
 pub(crate) use cors::MAX_ORIGINS;

@@ -14,7 +14,7 @@ use sluice_ir::{
     IpAccess, PasswordScheme, Policy, UpstreamHeader,
 };
 use sluice_syntax::seclang::SecLang;
-use sluice_translate_engine::Severity;
+use sluice_translate_engine::{ClosedFor, Severity};
 
 use self::beside::compiled;
 use self::notes::{note_differences, note_no_effect, note_not_needed};
@@ -385,5 +385,6 @@ fn refuse(
         .reporter
         .report(code, severity, field, reason, consequence);
     report.admission_denied |= is_too_risky;
+    report.closed_for = closes.then_some(ClosedFor::AccessControl);
     closes && snippet.block() == Some(Block::Server)
 }

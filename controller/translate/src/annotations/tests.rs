@@ -8,6 +8,7 @@ use sluice_translate_engine::{Kind, Object, ObjectCache, ObjectKey, ObjectRef, R
 use super::*;
 use crate::support::Support;
 
+mod closed;
 mod misspelt;
 
 fn ingress(annotations: &serde_json::Value) -> Ingress {
@@ -32,8 +33,20 @@ fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
 }
 
 fn reported(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<Report>) {
+    reported_on(None, annotations, globals)
+}
+
+fn reported_on(
+    data_plane: Option<DataPlane>,
+    annotations: &serde_json::Value,
+    globals: &Globals,
+) -> (Annotations, Vec<Report>) {
     let mut reports = Vec::new();
-    let (cluster, options) = (ObjectCache::default(), Options::default());
+    let options = Options {
+        data_plane,
+        ..Options::default()
+    };
+    let cluster = ObjectCache::default();
     let tracker = DependencyTracker::new(&cluster, &options.addresses);
     let context = Context {
         tracker: &tracker,
@@ -129,27 +142,8 @@ fn reports_on(data_plane: DataPlane, name: &str, text: &str) -> Vec<String> {
     let mut globals = Globals::default();
     globals.trust.risk = Risk::Critical;
     globals.trust.admission.allow_snippets = true;
-    let mut reports = Vec::new();
-    let (cluster, options) = (
-        ObjectCache::default(),
-        Options {
-            data_plane: Some(data_plane),
-            ..Options::default()
-        },
-    );
-    let tracker = DependencyTracker::new(&cluster, &options.addresses);
-    let context = Context {
-        tracker: &tracker,
-        options: &options,
-        globals: &globals,
-    };
-    let ingress = ingress(&json!({format!("nginx.ingress.kubernetes.io/{name}"): text}));
-    Annotations::read(
-        &ingress,
-        context,
-        &mut Secrets::default(),
-        reporter(&mut reports),
-    );
+    let annotations = json!({format!("nginx.ingress.kubernetes.io/{name}"): text});
+    let (_, reports) = reported_on(Some(data_plane), &annotations, &globals);
     let reports = reports.iter().map(ToString::to_string);
     let field = format!("Ingress default/shop: annotation {name}: ");
     reports.map(|report| report.replace(&field, "")).collect()

@@ -7,7 +7,7 @@ use sluice_ir::{Hostname, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_syntax::value::Parsed;
 use sluice_translate_engine::{
-    CLOSED, Cause, ObjectKey, References, Report, Reporter, Secrets, Severity,
+    CLOSED, Cause, ClosedFor, ObjectKey, References, Report, Reporter, Secrets, Severity,
 };
 
 use super::admission_denied;
@@ -252,10 +252,12 @@ impl<'a, 'r> View<'a, 'r> {
         otherwise: &str,
     ) -> &mut Report {
         let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
+        let mut closed_for = None;
         let (severity, consequence) = match role {
             Role::Plain | Role::Snippet => (Severity::Warning, otherwise),
             Role::AccessControl => {
                 self.denied = true;
+                closed_for = Some(ClosedFor::AccessControl);
                 (Severity::Error, CLOSED)
             }
             Role::Narrows(consequence) => {
@@ -282,6 +284,7 @@ impl<'a, 'r> View<'a, 'r> {
             .reporter
             .report(code, severity, field, reason, consequence);
         report.missing = missing;
+        report.closed_for = closed_for;
         report
     }
 

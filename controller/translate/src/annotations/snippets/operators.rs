@@ -1,7 +1,7 @@
 //! The ConfigMap's `location-snippet`, behind the `configuration-snippet` of an Ingress: as in ingress-nginx both are in one location.
 
 use sluice_ir::{HeaderName, IpAccess, ReasonCode};
-use sluice_translate_engine::Severity;
+use sluice_translate_engine::{ClosedFor, Severity};
 
 use super::beside::{is_set_elsewhere, policy_conflict, with_options};
 use super::{Context, Settings, Snippet};
@@ -94,7 +94,8 @@ pub(super) fn refuse(
         settings.data_plane,
         alternatives,
     );
-    view.denied |= judgement.closing.is_some();
+    let closes = judgement.closing.is_some();
+    view.denied |= closes;
     let (severity, consequence) = match judgement.closing {
         Some(closing) => (
             Severity::Error,
@@ -107,11 +108,12 @@ pub(super) fn refuse(
     };
     let name = &of_configmap.name;
     let reason = format!("{name} is not supported beside these annotations: {reason}");
-    view.reporter.report(
+    let report = view.reporter.report(
         ReasonCode::Conflicted,
         severity,
         "metadata.annotations",
         reason,
         consequence,
     );
+    report.closed_for = closes.then_some(ClosedFor::AccessControl);
 }

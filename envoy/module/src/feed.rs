@@ -10,7 +10,7 @@ use std::time::Duration;
 use sluice_envoy_abi::{Extension, Process, Response, Timer};
 use sluice_filter_config::{Control, PluginConfig};
 use sluice_filter_core::{LongPoll, PollResult};
-use sluice_filter_worker::{DocumentError, LogLevel, POLL_TIMEOUT, Refusals};
+use sluice_filter_worker::{LogLevel, POLL_TIMEOUT, Refusals, apply_document};
 
 use crate::clock::monotonic;
 use crate::lock::lock;
@@ -100,16 +100,13 @@ impl Feed {
     }
 
     fn apply(&self, document: &[u8]) -> PollResult {
-        let read = PluginConfig::parse_tables(document).map_err(DocumentError::from);
-        let applied = read.and_then(|update| Ok(log::publish(update)?));
-        if applied.is_ok() {
+        let applied = apply_document(document, |update| {
+            log::publish(update)?;
             waiting::resume();
-        }
-        let (result, news) = self.refusals.borrow_mut().result(document, applied);
-        if let Some((level, line)) = news {
-            envoy_log::write(level, &line);
-        }
-        result
+            Ok(())
+        });
+        let mut refusals = self.refusals.borrow_mut();
+        refusals.poll_result(document, applied, envoy_log::write)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The long poll for the log of the tables.
 
-use sluice_filter_config::{Host, PluginConfig};
+use sluice_filter_config::Host;
 use sluice_filter_core::PollResult;
-use sluice_filter_worker::{DocumentError, POLL_TIMEOUT};
+use sluice_filter_worker::{POLL_TIMEOUT, apply_document};
 
 use super::Vm;
 use crate::host;
@@ -45,12 +45,7 @@ impl Vm {
     }
 
     pub(super) fn apply_document(&mut self, document: &[u8]) -> PollResult {
-        let read = PluginConfig::parse_tables(document).map_err(DocumentError::from);
-        let applied = read.and_then(|update| Ok(self.apply(update)?));
-        let (result, news) = self.refusals.result(document, applied);
-        if let Some((level, line)) = news {
-            host::log(level, &line);
-        }
-        result
+        let applied = apply_document(document, |update| self.apply(update));
+        self.refusals.poll_result(document, applied, host::log)
     }
 }

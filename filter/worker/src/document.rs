@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use sluice_filter_config::InvalidConfig;
+use sluice_filter_config::{InvalidConfig, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, PollResult};
 
 use crate::LogLevel;
@@ -38,6 +38,18 @@ impl fmt::Display for DocumentError {
     }
 }
 
+/// Reads a document, and gives its update to `apply`.
+///
+/// # Errors
+///
+/// It cannot be read, or is refused.
+pub fn apply_document(
+    document: &[u8],
+    apply: impl FnOnce(Update) -> Result<(), ApplyError>,
+) -> Result<(), DocumentError> {
+    Ok(apply(PluginConfig::parse_tables(document)?)?)
+}
+
 /// Documents that were refused. One comes again with each poll, until the controller has another one; it is logged once.
 #[derive(Debug, Default)]
 pub struct Refusals {
@@ -46,16 +58,17 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Result of a poll that brought a document, and the line for the log if there is news.
-    pub fn result(
+    /// Result of a poll that brought a document, by that of [`apply_document`]. `log` hears of it if it is news.
+    pub fn poll_result(
         &mut self,
         document: &[u8],
         applied: Result<(), DocumentError>,
-    ) -> (PollResult, Option<(LogLevel, String)>) {
+        log: impl FnOnce(LogLevel, &str),
+    ) -> PollResult {
         let (result, level, line) = match applied {
             Ok(()) => {
                 self.last = None;
-                return (PollResult::Current, None);
+                return PollResult::Current;
             }
             Err(error @ DocumentError::Refused(ApplyError::Base { .. })) => {
                 let line = format!("log out of step, asking for a snapshot: {error}");
@@ -69,8 +82,10 @@ impl Refusals {
         let mut hasher = DefaultHasher::new();
         document.hash(&mut hasher);
         let refused = Some(hasher.finish());
-        let is_news = std::mem::replace(&mut self.last, refused) != refused;
-        (result, is_news.then_some((level, line)))
+        if std::mem::replace(&mut self.last, refused) != refused {
+            log(level, &line);
+        }
+        result
     }
 }
 
@@ -85,23 +100,35 @@ mod tests {
         Err(ApplyError::Base { have: None, base }.into())
     }
 
+    /// Result of a poll, and the lines for the log.
+    fn result(
+        refusals: &mut Refusals,
+        document: &[u8],
+        applied: Result<(), DocumentError>,
+    ) -> (PollResult, Option<(LogLevel, String)>) {
+        let mut line = None;
+        let log = |level, text: &str| line = Some((level, text.to_owned()));
+        let result = refusals.poll_result(document, applied, log);
+        (result, line)
+    }
+
     #[test]
     fn a_document_is_told_of_once_until_another_one_is_applied() {
         let mut refusals = Refusals::default();
-        let (result, line) = refusals.result(b"a", base());
-        assert_eq!(result, PollResult::OutOfStep);
+        let mut result = |document: &[u8], applied| result(&mut refusals, document, applied);
+        let (out_of_step, line) = result(b"a", base());
+        assert_eq!(out_of_step, PollResult::OutOfStep);
         assert!(line.is_some_and(|(level, _)| level == LogLevel::Info));
-        assert_eq!(refusals.result(b"a", base()).1, None, "again");
-        assert!(refusals.result(b"b", base()).1.is_some(), "another one");
-        assert_eq!(refusals.result(b"c", Ok(())), (PollResult::Current, None));
-        assert!(refusals.result(b"b", base()).1.is_some(), "news again");
+        assert_eq!(result(b"a", base()).1, None, "again");
+        assert!(result(b"b", base()).1.is_some(), "another one");
+        assert_eq!(result(b"c", Ok(())), (PollResult::Current, None));
+        assert!(result(b"b", base()).1.is_some(), "news again");
     }
 
     #[test]
     fn what_cannot_be_read_is_an_error() {
-        let read = sluice_filter_config::PluginConfig::parse_tables(b"{}");
-        let applied = read.map(|_| ()).map_err(DocumentError::from);
-        let (result, line) = Refusals::default().result(b"{}", applied);
+        let applied = apply_document(b"{}", |_| unreachable!("there are no tables in it"));
+        let (result, line) = result(&mut Refusals::default(), b"{}", applied);
         assert_eq!(result, PollResult::Failed);
         let (level, line) = line.expect("news");
         assert_eq!(level, LogLevel::Error);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A host calls a [`Worker`] with its [`Stream`] when request headers, response headers and the end of a request come, and keeps the
-//! [`Pending`] of each request. How documents of the log arrive is the host's affair; [`Refusals`] says what becomes of them.
+//! [`Pending`] of each request. How documents of the log arrive is the host's affair; [`apply_document`] and [`Refusals`] say what becomes of them.
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -36,7 +36,7 @@ pub const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 pub const MAX_WAIT: Duration = Duration::from_secs(2);
 
 pub use counters::{Counters, SharedCounters};
-pub use document::{DocumentError, Refusals};
+pub use document::{DocumentError, Refusals, apply_document};
 pub use mirror::prepare_copy;
 pub use observation::Observation;
 pub use pending::Pending;

@@ -35,6 +35,7 @@ mod clock;
 mod directives;
 mod hosts;
 mod phases;
+mod properties;
 mod random;
 mod request;
 mod request_headers;

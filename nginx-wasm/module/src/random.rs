@@ -44,6 +44,12 @@ pub(crate) fn id() -> Option<[u8; ID]> {
 /// Bytes that are no part of an identifier; `None` as of [`id`].
 pub(crate) fn seed() -> Option<u64> {
     let mut seed = [0; 8];
-    let filled = getrandom(&mut seed, GetRandomFlags::empty()).ok()?;
-    (filled == seed.len()).then(|| u64::from_ne_bytes(seed))
+    fill(&mut seed)?;
+    Some(u64::from_ne_bytes(seed))
+}
+
+/// Fills a buffer; `None` as of [`id`].
+pub(crate) fn fill(out: &mut [u8]) -> Option<()> {
+    let filled = getrandom(&mut *out, GetRandomFlags::empty()).ok()?;
+    (filled == out.len()).then_some(())
 }

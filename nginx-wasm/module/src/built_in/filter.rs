@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, PollResult, SplitMix64, Timestamp};
 use sluice_filter_worker::{
-    DocumentError, LogLevel, MAX_WAIT, POLL_TIMEOUT, Pending, Refusals, RequestAction, Worker,
+    LogLevel, MAX_WAIT, POLL_TIMEOUT, Pending, Refusals, RequestAction, Worker, apply_document,
 };
 use sluice_ngx::{Call, CallRequest, CallResponse, Step, Timer};
 
@@ -256,13 +256,8 @@ impl Filter {
     }
 
     fn take(&mut self, document: &[u8]) -> PollResult {
-        let read = PluginConfig::parse_tables(document).map_err(DocumentError::from);
-        let applied = read.and_then(|update| Ok(self.apply(update, clock::now())?));
-        let (result, news) = self.refusals.result(document, applied);
-        if let Some((level, line)) = news {
-            log(level, &line);
-        }
-        result
+        let applied = apply_document(document, |update| self.apply(update, clock::now()));
+        self.refusals.poll_result(document, applied, log)
     }
 
     fn apply(&mut self, update: Update, now: Timestamp) -> Result<(), ApplyError> {

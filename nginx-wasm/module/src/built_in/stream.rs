@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use sluice_filter_config::{Variable, host_contract};
 use sluice_filter_core::{Fact, Interest, Reply, Timestamp, attempts};
 use sluice_filter_worker::{CopiedHeaders, LogLevel, Observation, Stream};
-use sluice_host_table::variables;
 use sluice_ngx::{Level, LiveRequest};
 
 use crate::clock;
+use crate::properties::{self, OUTCOME};
 use crate::request::Request;
 
 /// A request of nginx, during an entry into the filter. One that has ended has no headers and no variables.
@@ -69,13 +69,8 @@ impl sluice_filter_core::Request for NginxStream<'_> {
 
     fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
         let name = variable.to_string();
-        let name = match name.as_str() {
-            // nginx knows the names alone that are in its configuration.
-            "server_name" => variables::NAME,
-            name => name,
-        };
         self.read(|live| {
-            out.extend_from_slice(live.variable(name.as_bytes())?);
+            out.extend_from_slice(properties::variable(live, name.as_bytes())?);
             Some(())
         });
     }
@@ -121,17 +116,8 @@ impl Stream for NginxStream<'_> {
     }
 
     fn first_header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        let value = self.read(|live| {
-            let [method, scheme, target] = live.request_line();
-            let value = match name {
-                ":method" => method,
-                ":scheme" => scheme,
-                ":path" => target,
-                ":authority" => live.request_header(b"host")?,
-                name => live.request_header(name.as_bytes())?,
-            };
-            Some(value.to_vec())
-        });
+        let value =
+            self.read(|live| properties::request_header(live, name.as_bytes()).map(<[u8]>::to_vec));
         value.map(Cow::Owned)
     }
 
@@ -186,7 +172,8 @@ impl Stream for NginxStream<'_> {
     }
 
     fn upstream_address(&self) -> Option<Cow<'_, str>> {
-        let tried = self.text("upstream_addr")?;
+        let [addresses, ..] = OUTCOME;
+        let tried = self.text(addresses)?;
         attempts(&tried)
             .last()
             .map(|last| Cow::Owned(last.to_owned()))
@@ -214,23 +201,16 @@ impl Stream for NginxStream<'_> {
     }
 
     fn observe(&self, interest: Interest) -> Observation<'_> {
-        let Some(tried) = self.text("upstream_addr") else {
+        let [addresses, statuses, times @ ..] = OUTCOME;
+        let Some(tried) = self.text(addresses) else {
             return Observation::default();
         };
         let list = |name| self.text(name).unwrap_or_default();
-        let time = |name| match interest.latency {
-            true => list(name),
-            false => String::new(),
+        let [connected, responded] = match interest.latency {
+            true => times.map(list),
+            false => Default::default(),
         };
-        Observation::of_nginx(
-            [
-                &tried,
-                &list("upstream_status"),
-                &time("upstream_connect_time"),
-                &time("upstream_response_time"),
-            ],
-            interest,
-        )
+        Observation::of_nginx([&tried, &list(statuses), &connected, &responded], interest)
     }
 }
 

@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use rustix::rand::{GetRandomFlags, getrandom};
 use sluice_filter_config::host_contract;
-use sluice_host_table::variables;
 use sluice_ngx::{CallResponse, HeaderError, Level, LiveRequest, Reply, VariableError, log};
 use sluice_wasm_host::{
     BufferType, ContextId, Env, HostResult, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
@@ -16,17 +14,11 @@ use sluice_wasm_host::{
 
 use super::calls::{Calls, OnCallEnd};
 use super::timers::TickTimers;
-use crate::clock;
 use crate::request::Request;
+use crate::{clock, properties, random};
 
-/// Property with the outcome of a request's tries; its value has a line for each of these variables.
+/// Property with the outcome of a request's tries; its value has a line for each of [`properties::OUTCOME`].
 const OUTCOME: &[u8] = host_contract::OUTCOME.name.as_bytes();
-const OUTCOME_VARIABLES: [&[u8]; 4] = [
-    b"upstream_addr",
-    b"upstream_status",
-    b"upstream_connect_time",
-    b"upstream_response_time",
-];
 
 /// Callbacks of nginx's event loop for the timers and calls that the guest starts.
 #[derive(Clone, Copy)]
@@ -155,10 +147,7 @@ impl Env for NginxEnv {
     }
 
     fn random(&mut self, out: &mut [u8]) -> HostResult<()> {
-        match getrandom(&mut *out, GetRandomFlags::empty()) {
-            Ok(n) if n == out.len() => Ok(()),
-            _ => Err(Status::InternalFailure),
-        }
+        random::fill(out).ok_or(Status::InternalFailure)
     }
 
     fn property(&mut self, path: PropertyPath<'_>) -> HostResult<Cow<'_, [u8]>> {
@@ -166,13 +155,8 @@ impl Env for NginxEnv {
         if name == OUTCOME {
             return self.copy(outcome);
         }
-        let name = match name {
-            // nginx knows the names alone that are in its configuration.
-            b"server_name" => variables::NAME.as_bytes(),
-            name => name,
-        };
         self.copy(|live, out| {
-            out.extend_from_slice(live.variable(name)?);
+            out.extend_from_slice(properties::variable(live, name)?);
             Some(())
         })
     }
@@ -190,14 +174,7 @@ impl Env for NginxEnv {
     fn header(&mut self, map: MapType, name: &[u8]) -> HostResult<Cow<'_, [u8]>> {
         match map {
             MapType::HttpRequestHeaders => self.copy(|live, out| {
-                let [method, scheme, target] = live.request_line();
-                out.extend_from_slice(match name {
-                    b":method" => method,
-                    b":scheme" => scheme,
-                    b":path" => target,
-                    b":authority" => live.request_header(b"host")?,
-                    name => live.request_header(name)?,
-                });
+                out.extend_from_slice(properties::request_header(live, name)?);
                 Some(())
             }),
             MapType::HttpResponseHeaders => self.copy(|live, out| {
@@ -346,7 +323,7 @@ impl Env for NginxEnv {
 /// The outcome of all tries of a request in one property, a line for each of nginx's lists. `None` if no upstream was
 /// tried.
 fn outcome(live: &mut LiveRequest<'_>, out: &mut Vec<u8>) -> Option<()> {
-    let [tried, others @ ..] = OUTCOME_VARIABLES;
+    let [tried, others @ ..] = properties::OUTCOME.map(str::as_bytes);
     out.extend_from_slice(live.variable(tried).filter(|tried| !tried.is_empty())?);
     for name in others {
         out.push(b'\n');

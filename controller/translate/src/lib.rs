@@ -44,7 +44,7 @@ mod streams;
 mod support;
 mod translate;
 mod v1beta1;
-mod variables;
+mod variable_places;
 
 pub use admission::{Admission, Rules, admit};
 pub use causes::{Causes, Setting, Subject};
@@ -63,4 +63,4 @@ pub use snippet::{harmless_directives, own_headers};
 pub use support::{DataPlane, Support, Supports};
 pub use translate::{Translation, translate};
 pub use v1beta1::{leftovers, upgrade};
-pub use variables::{PLACES, Place};
+pub use variable_places::{PLACES, Place};

@@ -1,6 +1,6 @@
 //! `log-format-*`, `*access-log*`: what is written down, in nginx's words.
 
-mod variables;
+mod log_variables;
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use sluice_translate_engine::Severity;
 use super::keys::{Key, key};
 use super::view::View;
 use crate::support::Support;
-use variables::{Difference, DifferenceByDataPlane};
-pub use variables::{LogVariable, log_variables};
+use log_variables::{Difference, DifferenceByDataPlane};
+pub use log_variables::{LogVariable, log_variables};
 
 const LOG_PATH: &str =
     "with --access-log; /dev/stdout (and nginx's usual path, which is the same) or /dev/stderr";
@@ -76,8 +76,10 @@ pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
     };
     log.requests.escaping = escaping;
     log.connections.escaping = escaping;
-    let (request, connection): (Lookup, Lookup) =
-        (variables::request_field, variables::connection_field);
+    let (request, connection): (Lookup, Lookup) = (
+        log_variables::request_field,
+        log_variables::connection_field,
+    );
     set_format(
         &mut log.requests.format,
         view,
@@ -215,7 +217,7 @@ mod tests {
     fn what_is_not_known_is_named_and_written_as_a_dash() {
         let (read, names) = parts(
             "$remote_addr [${geoip_city}] $5 $status",
-            variables::request_field,
+            log_variables::request_field,
         );
         let text = |text: &str| LogPart::Text(text.to_owned());
         let expected = [
@@ -230,7 +232,7 @@ mod tests {
     #[test]
     fn a_price_is_no_variable() {
         assert_eq!(
-            parts("$ 5", variables::request_field).0,
+            parts("$ 5", log_variables::request_field).0,
             [LogPart::Text("$ 5".to_owned())]
         );
     }

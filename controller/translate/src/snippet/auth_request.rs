@@ -3,9 +3,9 @@
 use sluice_ir::{Expression, ExternalAuth, Header, HeaderName};
 use sluice_syntax::expression;
 
+use crate::snippet::defaults;
 use crate::snippet::error::SnippetErrors;
 use crate::snippet::headers::changes::HeaderChanges;
-use crate::snippet::judgement::defaults;
 use crate::snippet::rewrite::constants::Constants;
 use crate::snippet::syntax::tree::directives;
 

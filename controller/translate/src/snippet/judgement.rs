@@ -1,12 +1,12 @@
 //! Judgement of a snippet that is not served: are its paths closed, and what is there in its place?
 
-pub(super) mod defaults;
 pub(super) mod harmless;
 pub(super) mod harmless_headers;
 pub(super) mod mod_security;
 
 use sluice_syntax::excerpt;
 
+use crate::snippet::defaults;
 use crate::snippet::error::first_of;
 use crate::snippet::syntax::statements::{Piece, Pieces, Statement, SyntaxError};
 use crate::snippet::syntax::tree::readable_directives;

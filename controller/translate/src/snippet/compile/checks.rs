@@ -7,8 +7,8 @@ use sluice_ir::{DirectResponse, ResponseContent};
 
 use crate::snippet::block::Block;
 use crate::snippet::compiled::Location;
+use crate::snippet::defaults;
 use crate::snippet::error::SnippetError;
-use crate::snippet::judgement::defaults;
 use crate::snippet::locations::LocationPath;
 use crate::snippet::rewrite::rewrites::ServerRewrite;
 use crate::snippet::rewrite::set_variables;

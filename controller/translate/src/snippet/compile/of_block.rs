@@ -19,7 +19,7 @@ impl Parts<'_> {
             (_, [name, ..]) if self.is_of_clients(name) => true,
             (Block::ProxiedLocation, words) => ProxyDirectives::know(words),
             (Block::Server, [name, ..]) => {
-                !self.options.of_all_servers && connections::DIRECTIVES.contains(name)
+                !self.options.of_all_servers && connections::has_name(name)
             }
             (Block::Location, [name, ..]) => upstream::DIRECTIVES.contains(name),
             _ => false,
@@ -85,7 +85,7 @@ impl Parts<'_> {
     /// True of a timeout of clients that nginx may have for each location.
     fn is_of_clients(&self, name: &str) -> bool {
         let is_location = !matches!(self.block, Block::Server | Block::AuthRequest);
-        is_location && !self.options.of_all_servers && connections::OF_LOCATIONS.contains(&name)
+        is_location && !self.options.of_all_servers && connections::is_of_locations(name)
     }
 
     /// Notes a directive that locations inherit in nginx alone.

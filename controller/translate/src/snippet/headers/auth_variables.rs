@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use sluice_ir::HeaderName;
 use sluice_syntax::variables::{Segment, segments};
 
+use crate::snippet::syntax::reserved_variables;
 use crate::snippet::syntax::tree::Directive;
-use crate::snippet::syntax::variables;
 
 const PREFIX: &str = "upstream_http_";
 
@@ -58,7 +58,7 @@ fn parse(directive: &Directive) -> Option<(String, HeaderName)> {
         name => {
             let is_of_authentication = name.starts_with("auth_");
             !name.starts_with("authheader")
-                && (is_of_authentication || !variables::has_a_meaning(name))
+                && (is_of_authentication || !reserved_variables::has_a_meaning(name))
         }
     };
     is_own.then_some((name, header))

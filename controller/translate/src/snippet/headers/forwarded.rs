@@ -5,7 +5,7 @@
 
 use sluice_ir::{Forwarded, HeaderName, Variable};
 
-use crate::snippet::syntax::variables::bare;
+use crate::snippet::syntax::reserved_variables::bare;
 
 const FOR: &str = "x-forwarded-for";
 const HOST: &str = "x-forwarded-host";

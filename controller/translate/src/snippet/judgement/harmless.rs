@@ -7,6 +7,7 @@
 use sluice_syntax::value;
 
 use super::harmless_headers;
+use crate::snippet::policies::tuning;
 use crate::snippet::syntax::statements::Statement;
 
 /// Context of a snippet: different directives belong there.
@@ -32,50 +33,32 @@ pub(crate) struct Effective {
 /// True of arguments with which a directive is harmless.
 type Test = fn(&[String], Effective) -> bool;
 
-/// Whatever its arguments.
+/// Whatever their arguments, beside those of [`tuning`].
 #[rustfmt::skip]
 const ALWAYS: &[&str] = &[
-    "absolute_redirect", "access_log", "add_header", "add_trailer", "aio", "aio_write",
-    "brotli", "brotli_buffers", "brotli_comp_level", "brotli_min_length", "brotli_static", "brotli_types", "brotli_window",
-    "charset", "charset_types", "chunked_transfer_encoding", "client_body_buffer_size", "client_body_in_file_only",
-    "client_body_in_single_buffer", "client_body_temp_path", "client_body_timeout", "client_header_buffer_size",
-    "client_header_timeout", "connection_pool_size",
-    "default_type", "directio", "directio_alignment",
-    "error_log", "etag", "expires",
-    "grpc_buffer_size", "grpc_connect_timeout", "grpc_next_upstream", "grpc_next_upstream_timeout",
-    "grpc_next_upstream_tries", "grpc_pass_header", "grpc_read_timeout", "grpc_send_timeout", "grpc_socket_keepalive",
-    "gunzip", "gunzip_buffers", "gzip", "gzip_buffers", "gzip_comp_level", "gzip_disable", "gzip_http_version",
-    "gzip_min_length", "gzip_proxied", "gzip_static", "gzip_types", "gzip_vary",
-    "http2", "http2_body_preread_size", "http2_chunk_size", "http2_idle_timeout", "http2_max_concurrent_pushes",
-    "http2_max_concurrent_streams", "http2_max_field_size", "http2_max_header_size", "http2_max_requests", "http2_push",
-    "http2_push_preload", "http2_recv_buffer_size", "http2_recv_timeout",
-    "if_modified_since",
+    "absolute_redirect", "access_log", "add_header", "add_trailer", "brotli", "brotli_buffers", "brotli_comp_level",
+    "brotli_min_length", "brotli_static", "brotli_types", "brotli_window", "charset", "charset_types",
+    "chunked_transfer_encoding", "client_body_in_file_only", "client_body_timeout", "client_header_buffer_size",
+    "client_header_timeout", "default_type", "etag", "expires", "grpc_buffer_size", "grpc_connect_timeout",
+    "grpc_next_upstream", "grpc_next_upstream_timeout", "grpc_next_upstream_tries", "grpc_pass_header",
+    "grpc_read_timeout", "grpc_send_timeout", "gunzip", "gunzip_buffers", "gzip", "gzip_buffers", "gzip_comp_level",
+    "gzip_disable", "gzip_http_version", "gzip_min_length", "gzip_proxied", "gzip_static", "gzip_types", "gzip_vary",
+    "http2", "http2_body_preread_size", "http2_chunk_size", "http2_max_concurrent_pushes",
+    "http2_max_concurrent_streams", "http2_push", "http2_push_preload", "http2_recv_buffer_size", "if_modified_since",
     "keepalive_disable", "keepalive_min_timeout", "keepalive_requests", "keepalive_time", "keepalive_timeout",
-    "large_client_header_buffers", "limit_conn_dry_run", "limit_conn_log_level", "limit_conn_status", "limit_rate_after",
-    "limit_req_dry_run", "limit_req_log_level", "limit_req_status", "lingering_close", "lingering_time",
-    "lingering_timeout", "log_not_found", "log_subrequest",
-    "mirror", "mirror_request_body", "msie_padding", "msie_refresh",
-    "open_file_cache", "open_file_cache_errors", "open_file_cache_min_uses", "open_file_cache_valid",
-    "open_log_file_cache", "opentelemetry", "opentelemetry_attribute", "opentelemetry_capture_headers",
+    "large_client_header_buffers", "limit_conn_dry_run", "limit_conn_log_level", "limit_conn_status",
+    "limit_rate_after", "limit_req_dry_run", "limit_req_log_level", "limit_req_status", "mirror", "mirror_request_body",
+    "msie_padding", "msie_refresh", "opentelemetry", "opentelemetry_attribute", "opentelemetry_capture_headers",
     "opentelemetry_ignore_paths", "opentelemetry_operation_name", "opentelemetry_propagate",
-    "opentelemetry_trust_incoming_spans", "output_buffers", "override_charset",
-    "port_in_redirect", "postpone_output", "proxy_buffer_size", "proxy_buffering", "proxy_buffers",
-    "proxy_busy_buffers_size", "proxy_cache", "proxy_cache_background_update", "proxy_cache_bypass",
-    "proxy_cache_convert_head", "proxy_cache_key", "proxy_cache_lock", "proxy_cache_lock_age", "proxy_cache_lock_timeout",
-    "proxy_cache_max_range_offset", "proxy_cache_methods", "proxy_cache_min_uses", "proxy_cache_revalidate",
-    "proxy_cache_use_stale", "proxy_cache_valid", "proxy_connect_timeout", "proxy_cookie_domain", "proxy_cookie_flags",
-    "proxy_cookie_path", "proxy_force_ranges", "proxy_headers_hash_bucket_size", "proxy_headers_hash_max_size",
-    "proxy_http_version", "proxy_ignore_client_abort", "proxy_max_temp_file_size", "proxy_next_upstream",
-    "proxy_next_upstream_timeout", "proxy_next_upstream_tries", "proxy_no_cache", "proxy_pass_header", "proxy_read_timeout",
-    "proxy_redirect", "proxy_request_buffering", "proxy_send_lowat", "proxy_send_timeout", "proxy_socket_keepalive",
-    "proxy_ssl_server_name", "proxy_ssl_session_reuse", "proxy_temp_file_write_size", "proxy_temp_path",
-    "read_ahead", "request_pool_size", "reset_timedout_connection", "resolver", "resolver_timeout", "rewrite_log",
-    "send_lowat", "send_timeout", "sendfile", "sendfile_max_chunk", "server_tokens", "source_charset", "ssl_buffer_size",
-    "ssl_session_cache", "ssl_session_ticket_key", "ssl_session_tickets",
-    "ssl_session_timeout", "ssl_stapling", "ssl_stapling_file", "ssl_stapling_responder", "ssl_stapling_verify",
-    "sub_filter_last_modified", "sub_filter_once", "sub_filter_types",
-    "tcp_nodelay", "tcp_nopush",
-    "uninitialized_variable_warn",
+    "opentelemetry_trust_incoming_spans", "override_charset", "port_in_redirect", "proxy_buffer_size",
+    "proxy_buffering", "proxy_buffers", "proxy_busy_buffers_size", "proxy_cache", "proxy_cache_convert_head",
+    "proxy_connect_timeout", "proxy_cookie_domain", "proxy_cookie_flags", "proxy_cookie_path", "proxy_force_ranges",
+    "proxy_http_version", "proxy_ignore_client_abort", "proxy_next_upstream", "proxy_next_upstream_timeout",
+    "proxy_next_upstream_tries", "proxy_pass_header", "proxy_read_timeout", "proxy_redirect", "proxy_request_buffering",
+    "proxy_send_timeout", "proxy_ssl_server_name", "send_timeout", "server_tokens", "source_charset", "ssl_buffer_size",
+    "ssl_session_cache", "ssl_session_ticket_key", "ssl_session_tickets", "ssl_session_timeout", "ssl_stapling",
+    "ssl_stapling_file", "ssl_stapling_responder", "ssl_stapling_verify", "sub_filter_last_modified", "sub_filter_once",
+    "sub_filter_types",
 ];
 
 /// In `http {}`, beside those. Zones and variables do nothing until another directive uses them, which is judged itself.
@@ -198,7 +181,8 @@ pub(super) fn is_harmless(
     }
     let has = |list: &[&str]| list.contains(&name.as_str());
     let test = || SOMETIMES.iter().find(|(known, ..)| known == name);
-    let in_http = || has(ALWAYS) || test().is_some_and(|(.., test)| test(arguments, effective));
+    let always = || has(ALWAYS) || tuning::is_one(name);
+    let in_http = || always() || test().is_some_and(|(.., test)| test(arguments, effective));
     match place {
         SnippetContext::Location => in_http(),
         SnippetContext::Http => has(IN_HTTP) || in_http(),
@@ -275,6 +259,7 @@ pub fn harmless_directives() -> [(&'static str, Vec<Documented>); 4] {
             "In a server or a location",
             vec![
                 always(ALWAYS),
+                tuning::names().map(|name| (name, None)).collect(),
                 sometimes,
                 blocks(&["if"], BLOCK),
                 blocks(&["types"], "with a block"),

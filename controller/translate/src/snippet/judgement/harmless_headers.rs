@@ -1,6 +1,7 @@
 //! Directives about headers that restrict no access.
 
-use crate::snippet::syntax::variables::bare;
+use crate::snippet::defaults::request_headers;
+use crate::snippet::syntax::reserved_variables::bare;
 
 /// Headers that name software: nobody is kept out where they are hidden.
 const OF_SOFTWARE: &[&str] = &[
@@ -14,41 +15,6 @@ const OF_SOFTWARE: &[&str] = &[
     "x-generator",
     "x-powered-by",
     "x-runtime",
-];
-
-/// Headers that pods are told in any case, whatever a client says, and the values that say the same.
-const SAID_ANYWAY: &[(&str, &[&str])] = &[
-    ("host", &["$host", "$http_host", "$best_http_host"]),
-    ("proxy", &[""]),
-    ("upgrade", &["$http_upgrade"]),
-    (
-        "x-forwarded-for",
-        &[
-            "$remote_addr",
-            "$the_real_ip",
-            "$proxy_add_x_forwarded_for",
-            "$full_x_forwarded_for",
-        ],
-    ),
-    (
-        "x-forwarded-host",
-        &["$host", "$http_host", "$best_http_host"],
-    ),
-    (
-        "x-forwarded-port",
-        &["$server_port", "$pass_server_port", "$pass_port"],
-    ),
-    (
-        "x-forwarded-proto",
-        &["$scheme", "$pass_access_scheme", "https"],
-    ),
-    (
-        "x-forwarded-scheme",
-        &["$scheme", "$pass_access_scheme", "https"],
-    ),
-    ("x-real-ip", &["$remote_addr", "$the_real_ip"]),
-    ("x-request-id", &["$req_id", "$request_id"]),
-    ("x-scheme", &["$scheme", "$pass_access_scheme", "https"]),
 ];
 
 /// Headers of a connection, or about the encoding of a response: no access depends on their values.
@@ -68,32 +34,11 @@ pub(super) fn names_software(names: &[String]) -> bool {
     })
 }
 
-/// True if pods get this header with this value from every location. `Connection: upgrade` is that of a request that asks for one, and
-/// connections are kept anyway.
-pub(in crate::snippet) fn is_set(name: &str, value: &str) -> bool {
-    const OTHERS: [&str; 3] = [
-        "https",
-        "$full_x_forwarded_for",
-        "$proxy_add_x_forwarded_for",
-    ];
-    const CONNECTIONS: [&str; 4] = ["upgrade", "$connection_upgrade", "keep-alive", ""];
-    let name = name.to_ascii_lowercase();
-    let value = bare(value);
-    if name == "connection" {
-        return CONNECTIONS.contains(&value.to_ascii_lowercase().as_str());
-    }
-    let same = SAID_ANYWAY.iter().find(|(known, _)| *known == name);
-    same.is_some_and(|(_, values)| values.contains(&value.as_str()))
-        && !OTHERS.contains(&value.as_str())
-}
-
 /// `proxy_set_header NAME VALUE`
 pub(super) fn is_said_anyway(words: &[String]) -> bool {
     let [name, value] = words else { return false };
-    let name = name.to_ascii_lowercase();
-    let same = SAID_ANYWAY.iter().find(|(known, _)| *known == name);
-    OF_NO_CONSEQUENCE.contains(&name.as_str())
-        || same.is_some_and(|(_, values)| values.contains(&bare(value).as_str()))
+    OF_NO_CONSEQUENCE.contains(&name.to_ascii_lowercase().as_str())
+        || request_headers::values(name).contains(&bare(value).as_str())
 }
 
 /// `more_set_input_headers "NAME: VALUE" ...`, without options.

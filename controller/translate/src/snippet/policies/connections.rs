@@ -25,34 +25,46 @@ const MOST_REQUESTS: u32 = 1_000_000;
 /// Bytes of all headers that Envoy takes where the ConfigMap says nothing.
 const OF_ENVOY: u64 = 60 << 10;
 
-/// Names of these directives.
-pub(in crate::snippet) const DIRECTIVES: [&str; 8] = [
-    "client_header_buffer_size",
-    "large_client_header_buffers",
-    "client_header_timeout",
-    "client_body_timeout",
-    "send_timeout",
-    "keepalive_timeout",
-    "keepalive_time",
-    "keepalive_requests",
-];
+/// A directive with a time.
+struct TimeDirective {
+    name: &'static str,
+    /// nginx takes it in a location, too.
+    is_of_locations: bool,
+    /// Milliseconds that are served.
+    longest: u32,
+    setting: fn(&mut ConnectionSettings) -> &mut Option<u32>,
+}
 
-/// Those that nginx takes in a location, too.
-pub(in crate::snippet) const OF_LOCATIONS: [&str; 3] =
-    ["client_body_timeout", "send_timeout", "keepalive_timeout"];
+#[rustfmt::skip]
+const TIMES: [TimeDirective; 5] = [
+    TimeDirective { name: "client_header_timeout", is_of_locations: false, longest: LONGEST_WAIT, setting: |all| &mut all.header_timeout },
+    TimeDirective { name: "client_body_timeout", is_of_locations: true, longest: LONGEST_WAIT, setting: |all| &mut all.body_timeout },
+    TimeDirective { name: "send_timeout", is_of_locations: true, longest: LONGEST_WAIT, setting: |all| &mut all.send_timeout },
+    TimeDirective { name: "keepalive_timeout", is_of_locations: true, longest: LONGEST_WAIT, setting: |all| &mut all.keep_alive_timeout },
+    TimeDirective { name: "keepalive_time", is_of_locations: false, longest: LONGEST_LIFE, setting: |all| &mut all.keep_alive_time },
+];
+const REQUESTS: &str = "keepalive_requests";
+const FIRST_BUFFER: &str = "client_header_buffer_size";
+const LARGE_BUFFERS: &str = "large_client_header_buffers";
+
+fn of_time(name: &str) -> Option<&'static TimeDirective> {
+    TIMES.iter().find(|directive| directive.name == name)
+}
+
+/// True of the names of these directives.
+pub(in crate::snippet) fn has_name(name: &str) -> bool {
+    [REQUESTS, FIRST_BUFFER, LARGE_BUFFERS].contains(&name) || of_time(name).is_some()
+}
+
+/// True of the names of those that nginx takes in a location, too.
+pub(in crate::snippet) fn is_of_locations(name: &str) -> bool {
+    of_time(name).is_some_and(|directive| directive.is_of_locations)
+}
 
 /// Takes one directive. `None`: it is none of these, or too large. nginx takes none twice.
 pub(in crate::snippet) fn add(settings: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
-    let [name, value] = *words else {
-        return add_room(settings, words);
-    };
-    let (setting, longest) = match name {
-        "client_header_timeout" => (&mut settings.header_timeout, LONGEST_WAIT),
-        "client_body_timeout" => (&mut settings.body_timeout, LONGEST_WAIT),
-        "send_timeout" => (&mut settings.send_timeout, LONGEST_WAIT),
-        "keepalive_timeout" => (&mut settings.keep_alive_timeout, LONGEST_WAIT),
-        "keepalive_time" => (&mut settings.keep_alive_time, LONGEST_LIFE),
-        "keepalive_requests" => {
+    match *words {
+        [REQUESTS, value] => {
             let requests = value
                 .parse()
                 .ok()
@@ -61,12 +73,18 @@ pub(in crate::snippet) fn add(settings: &mut ConnectionSettings, words: &[&str])
             let before = settings
                 .keep_alive_requests
                 .replace(requests.filter(|_| is_plain)?);
-            return before.is_none().then_some(());
+            before.is_none().then_some(())
         }
-        _ => return add_room(settings, words),
-    };
-    let time = value::span(value).ok().filter(|time| *time <= longest)?;
-    setting.replace(time).is_none().then_some(())
+        [name, value]
+            if let Some(TimeDirective {
+                longest, setting, ..
+            }) = of_time(name) =>
+        {
+            let time = value::span(value).ok().filter(|time| time <= longest)?;
+            setting(settings).replace(time).is_none().then_some(())
+        }
+        _ => add_room(settings, words),
+    }
 }
 
 /// True of a directive that a server can have.
@@ -76,18 +94,18 @@ pub(in crate::snippet) fn is_one(words: &[&str]) -> bool {
 
 /// Reason why [`add`] does not take a value that nginx would take.
 pub(in crate::snippet) fn beyond(words: &[&str]) -> Option<&'static str> {
-    let [name, value] = *words else {
-        return None;
-    };
-    let is_longer = |longest: u32| value::span(value).is_ok_and(|time| time > longest);
-    match name {
-        "client_header_timeout" | "client_body_timeout" | "send_timeout" | "keepalive_timeout" => {
-            is_longer(LONGEST_WAIT).then_some("it may be up to 10 minutes")
-        }
-        "keepalive_time" => is_longer(LONGEST_LIFE).then_some("it may be up to a day"),
-        "keepalive_requests" => {
+    match *words {
+        [REQUESTS, value] => {
             let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then_some("it may be 1 to 1000000")
+        }
+        [name, value] => {
+            let longest = of_time(name)?.longest;
+            let is_longer = value::span(value).is_ok_and(|time| time > longest);
+            is_longer.then_some(match longest {
+                LONGEST_WAIT => "it may be up to 10 minutes",
+                _ => "it may be up to a day",
+            })
         }
         _ => None,
     }
@@ -97,12 +115,12 @@ pub(in crate::snippet) fn beyond(words: &[&str]) -> Option<&'static str> {
 fn add_room(room: &mut ConnectionSettings, words: &[&str]) -> Option<()> {
     let within = |size: &u64| (LEAST..=MOST).contains(size);
     let is_first = match *words {
-        ["client_header_buffer_size", size] => {
+        [FIRST_BUFFER, size] => {
             let size = value::size(size).ok().filter(within)?;
             let size = u32::try_from(size).ok()?;
             room.header_buffer.replace(size).is_none()
         }
-        ["large_client_header_buffers", number, size] => {
+        [LARGE_BUFFERS, number, size] => {
             let number: u32 = number.parse().ok().filter(|number| *number > 0)?;
             let size = value::size(size).ok().filter(within)?;
             let all = size.checked_mul(number.into());

@@ -20,8 +20,8 @@ use super::bandwidth::Bandwidth;
 use super::upstream::UPSTREAM;
 use crate::snippet::locations::LocationPath;
 use crate::snippet::rewrite::rewrites::PathChange;
+use crate::snippet::syntax::reserved_variables::bare;
 use crate::snippet::syntax::time::timeout;
-use crate::snippet::syntax::variables::bare;
 
 const UPSTREAM_NAME: &str = "$proxy_upstream_name";
 /// Group of what follows the location's own path, with ends of lines in it.

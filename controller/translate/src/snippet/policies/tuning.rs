@@ -1,4 +1,6 @@
 //! Directives about how nginx works, and not what it answers: Sluice decides that for its data planes.
+//!
+//! None of them may restrict access, whatever its arguments: `judgement/harmless.rs` takes them from here.
 
 /// They change no byte of a request or a response that anybody can rely on.
 #[rustfmt::skip]
@@ -40,38 +42,38 @@ const OBSOLETE: &[&str] = &[
     "http2_recv_timeout",
 ];
 
+const NOT_CACHED: &str = "responses are not cached";
+
+/// All of these, and the reason why they are not needed.
+const LISTS: [(&[&str], &str); 3] = [
+    (TUNING, "it tunes nginx"),
+    (OF_CACHES, NOT_CACHED),
+    (OBSOLETE, "nginx ignores it since 1.19.7"),
+];
+
+/// Names of all that are not needed whatever their arguments.
+pub(in crate::snippet) fn names() -> impl Iterator<Item = &'static str> {
+    LISTS.into_iter().flat_map(|(names, _)| names).copied()
+}
+
+/// True of one of [`names`].
+pub(in crate::snippet) fn is_one(name: &str) -> bool {
+    names().any(|one| one == name)
+}
+
 /// Reason why a directive is not needed; `None`: it is no such directive.
 pub(in crate::snippet) fn reason(words: &[&str]) -> Option<&'static str> {
     match words {
         ["chunked_transfer_encoding", "on" | "off"] => {
             Some("clients of HTTP/1.1 take chunked responses")
         }
-        ["proxy_cache" | "proxy_store", "off"] => Some("responses are not cached"),
-        [name, ..] if OF_CACHES.contains(name) => Some("responses are not cached"),
+        ["proxy_cache" | "proxy_store", "off"] => Some(NOT_CACHED),
         ["gzip", "off"] => Some("use-gzip of the ConfigMap decides what is compressed"),
         ["etag", "off"] => Some("it is about files of nginx"),
-        [name, ..] if TUNING.contains(name) => Some("it tunes nginx"),
-        [name, ..] if OBSOLETE.contains(name) => Some("nginx ignores it since 1.19.7"),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::snippet::judgement::harmless::harmless_directives;
-
-    /// Otherwise its paths would be closed where the rest of the snippet is not served.
-    #[test]
-    fn tuning_restricts_nobody() {
-        let [(_, harmless), ..] = harmless_directives();
-        for name in TUNING
-            .iter()
-            .chain(OBSOLETE)
-            .chain(OF_CACHES)
-            .chain(&["etag", "gzip"])
-        {
-            assert!(harmless.contains(&(name, None)), "{name}");
+        [name, ..] => {
+            let found = LISTS.iter().find(|(names, _)| names.contains(name));
+            found.map(|(_, reason)| *reason)
         }
+        [] => None,
     }
 }

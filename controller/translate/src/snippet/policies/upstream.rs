@@ -19,7 +19,7 @@ use sluice_syntax::value;
 use super::bandwidth::Bandwidth;
 use crate::limit_status::{connection_status, request_status};
 use crate::snippet::difference::Difference;
-use crate::snippet::syntax::variables::bare;
+use crate::snippet::syntax::reserved_variables::bare;
 use crate::support::DataPlane;
 
 /// Names of these directives.

@@ -4,11 +4,11 @@
 //! branch has the conditions of the requests on it, and the values of the snippet's own variables. A `return` ends its branches, each
 //! with a response.
 
+mod branch_values;
 mod path_changes;
 mod redirects;
 mod refusals;
 mod returns;
-mod variables;
 mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,7 +239,7 @@ impl<'a> Responses<'a> {
         match (directive.words().as_slice(), &directive.block) {
             (["set", variable, value], None) => {
                 let name = variable_name(variable).ok_or_else(unsupported)?;
-                if crate::snippet::syntax::variables::has_a_meaning(&name) {
+                if crate::snippet::syntax::reserved_variables::has_a_meaning(&name) {
                     return self.refuse_name(name, directive, branches);
                 }
                 self.set_variables

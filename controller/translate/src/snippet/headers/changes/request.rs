@@ -5,11 +5,11 @@ use sluice_syntax::expression;
 
 use super::HeaderChanges;
 use crate::route_names::{RouteHeader, RouteNames};
+use crate::snippet::defaults::request_headers;
 use crate::snippet::difference::Difference;
 use crate::snippet::headers::auth_variables::is_cookie;
 use crate::snippet::headers::forwarded::{self, Told};
-use crate::snippet::judgement::harmless_headers;
-use crate::snippet::syntax::variables::bare;
+use crate::snippet::syntax::reserved_variables::bare;
 
 /// Variable with the name of the user.
 const REMOTE_USER: &str = "$remote_user";
@@ -26,7 +26,7 @@ impl HeaderChanges<'_> {
     }
 
     pub(super) fn set_request(&mut self, name: &str, value: &str) -> Option<()> {
-        if harmless_headers::is_set(name, value) {
+        if request_headers::is_set(name, value) {
             return Some(());
         }
         if let Some(told) = forwarded::read(name, value, self.options.forwarded) {

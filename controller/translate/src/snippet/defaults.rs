@@ -1,6 +1,7 @@
 //! Directives that set what is set anyway.
 
-use super::harmless_headers;
+pub(super) mod request_headers;
+
 use crate::snippet::syntax::statements::{Piece, Pieces, Statement};
 
 /// ingress-nginx's own settings of a location, or nginx's where it has none.
@@ -51,7 +52,7 @@ pub(in crate::snippet) fn is_default(words: &[&str]) -> bool {
     match *words {
         [name, value] => DEFAULTS.contains(&(name, value)),
         [name, header, value] => {
-            name == "proxy_set_header" && harmless_headers::is_set(header, value)
+            name == "proxy_set_header" && request_headers::is_set(header, value)
         }
         _ => false,
     }
@@ -73,20 +74,9 @@ pub(in crate::snippet) fn is_overridden_by_locations(words: &[&str]) -> bool {
         .is_some_and(|name| OF_EVERY_LOCATION.contains(name))
 }
 
-/// Directives about logs and about static files, of which there are none.
-const OF_LOGS_AND_FILES: &[&str] = &[
-    "log_not_found",
-    "log_subrequest",
-    "open_file_cache",
-    "rewrite_log",
-];
-
 /// True if a directive of a location changes nothing in what the location itself answers: nobody is asked for a password before that.
 pub(in crate::snippet) fn is_without_effect_on_direct_responses(words: &[&str]) -> bool {
     matches!(words, ["auth_basic" | "auth_request", "off"])
-        || words
-            .first()
-            .is_some_and(|name| OF_LOGS_AND_FILES.contains(name))
 }
 
 #[cfg(test)]

@@ -114,24 +114,14 @@ fn is_served(snippet: &str) -> bool {
     let names = ["ingress_name", "namespace", "service_name", "service_port"];
     let constants = Constants::new(names.map(|name| (name, "a".to_owned())));
     let constants = constants.with_host("a");
+    let forwarded = Forwarded::default();
+    let headers = HeaderOptions {
+        knows_users: true,
+        ..HeaderOptions::new(&forwarded)
+    };
     let options = CompileOptions {
-        headers: HeaderOptions {
-            is_set_elsewhere: &|_| false,
-            speaks_grpc: false,
-            underscores: false,
-            forwarded: &Forwarded::default(),
-            knows_users: true,
-            hidden: &[],
-            adds_to_errors: false,
-        },
-        has_auth_service: false,
-        comparable: Comparable::BY_NGINX,
-        hosts: None,
-        header_buffers: None,
-        of_all_servers: false,
         constants: Some(&constants),
-        data_plane: None,
-        not_needed: &|_| None,
+        ..CompileOptions::new(headers, Comparable::BY_NGINX)
     };
     compile(snippet, Block::Location, options).is_ok()
 }

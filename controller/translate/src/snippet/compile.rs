@@ -15,16 +15,17 @@
 //!   the others, which mean another thing     compile/of_block.rs
 //!       in each kind of block
 //!   auth-snippet                             auth_request.rs           headers for an authentication service
-//!   what is so without it                    judgement/defaults.rs     nothing
+//!   what is so without it                    defaults.rs               nothing
 //! ```
 
 mod blocks;
 mod checks;
+mod compile_options;
 mod of_block;
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{ConnectionSettings, HeaderBuffers, Hostname};
+use sluice_ir::ConnectionSettings;
 
 use crate::snippet::auth_request::AuthRequest;
 use crate::snippet::block::Block;
@@ -32,7 +33,7 @@ use crate::snippet::compiled::{Compiled, Location};
 use crate::snippet::difference::Difference;
 use crate::snippet::error::{SnippetError, SnippetErrors};
 use crate::snippet::headers::auth_variables::AuthVariables;
-use crate::snippet::headers::changes::{HeaderChanges, HeaderOptions};
+use crate::snippet::headers::changes::HeaderChanges;
 use crate::snippet::headers::variants;
 use crate::snippet::locations::LocationPath;
 use crate::snippet::locations::named::NamedLocation;
@@ -43,36 +44,13 @@ use crate::snippet::policies::proxy_pass::{ProxyDirectives, ProxyPass};
 use crate::snippet::policies::tuning;
 use crate::snippet::policies::upstream::UpstreamDirectives;
 use crate::snippet::rewrite::comparable::Comparable;
-use crate::snippet::rewrite::constants::Constants;
 use crate::snippet::rewrite::media_type::MediaTypes;
 use crate::snippet::rewrite::responses::Responses;
 use crate::snippet::syntax::tree::{Directive, directives};
 use crate::support::DataPlane;
 use checks::{check_proxied, check_rewrites, check_unasked, has_no_effect, line_of_if};
+pub(crate) use compile_options::CompileOptions;
 use of_block::{options_of, rewrite_options};
-
-/// Settings that decide what of a snippet can be served.
-#[derive(Clone, Copy)]
-pub(crate) struct CompileOptions<'a> {
-    /// Settings for its changes of headers.
-    pub(crate) headers: HeaderOptions<'a>,
-    /// An authentication service is asked.
-    pub(crate) has_auth_service: bool,
-    /// Parts of a request that conditions may compare.
-    pub(crate) comparable: Comparable,
-    /// All hosts that it is for; `None`: there may be others.
-    pub(crate) hosts: Option<&'a [Hostname]>,
-    /// Room for headers of requests to all hosts, as the ConfigMap says.
-    pub(crate) header_buffers: Option<HeaderBuffers>,
-    /// It is the ConfigMap's, for the servers of all Ingresses.
-    pub(crate) of_all_servers: bool,
-    /// Variables that the locations of its Ingress begin with.
-    pub(crate) constants: Option<&'a Constants>,
-    /// `None`: several.
-    pub(crate) data_plane: Option<DataPlane>,
-    /// Reason why the data plane has nothing to do for a directive.
-    pub(crate) not_needed: &'a dyn Fn(&str) -> Option<&'static str>,
-}
 
 /// Compiles a snippet. Errors on Envoy say what nginx would serve.
 pub(crate) fn compile(

@@ -1,6 +1,7 @@
 use sluice_ir::{Forwarded, ResponseContent, UpstreamHeader};
 
 use super::*;
+use crate::snippet::headers::changes::HeaderOptions;
 
 pub(super) fn compiled(text: &str, block: Block) -> Result<Compiled, SnippetErrors> {
     compiled_for(None, text, block)
@@ -11,24 +12,11 @@ fn compiled_for(
     text: &str,
     block: Block,
 ) -> Result<Compiled, SnippetErrors> {
+    let forwarded = Forwarded::default();
     let options = CompileOptions {
-        headers: HeaderOptions {
-            is_set_elsewhere: &|_| false,
-            speaks_grpc: false,
-            underscores: false,
-            forwarded: &Forwarded::default(),
-            knows_users: false,
-            hidden: &[],
-            adds_to_errors: false,
-        },
         has_auth_service: true,
-        comparable: Comparable::ALL,
-        hosts: None,
-        header_buffers: None,
-        of_all_servers: false,
-        constants: None,
         data_plane,
-        not_needed: &|_| None,
+        ..CompileOptions::new(HeaderOptions::new(&forwarded), Comparable::ALL)
     };
     compile(text, block, options)
 }

@@ -149,15 +149,8 @@ mod tests {
     use crate::snippet::syntax::tree::directives;
 
     fn read(block: &str) -> Result<Option<BlockHeaders>, SnippetErrors> {
-        let options = HeaderOptions {
-            is_set_elsewhere: &|_| false,
-            speaks_grpc: false,
-            underscores: false,
-            forwarded: &Forwarded::default(),
-            knows_users: false,
-            hidden: &[],
-            adds_to_errors: false,
-        };
+        let forwarded = Forwarded::default();
+        let options = HeaderOptions::new(&forwarded);
         BlockHeaders::read(&directives(block).unwrap(), options)
     }
 

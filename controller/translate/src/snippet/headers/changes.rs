@@ -48,6 +48,21 @@ pub(crate) struct HeaderOptions<'a> {
     pub(crate) adds_to_errors: bool,
 }
 
+impl<'a> HeaderOptions<'a> {
+    /// Where no other setting changes headers.
+    pub(crate) fn new(forwarded: &'a Forwarded) -> Self {
+        HeaderOptions {
+            is_set_elsewhere: &|_| false,
+            speaks_grpc: false,
+            underscores: false,
+            forwarded,
+            knows_users: false,
+            hidden: &[],
+            adds_to_errors: false,
+        }
+    }
+}
+
 /// Changes of headers by a snippet, in the making.
 pub(in crate::snippet) struct HeaderChanges<'a> {
     options: HeaderOptions<'a>,

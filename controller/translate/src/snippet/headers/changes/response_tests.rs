@@ -123,15 +123,7 @@ fn each_word_is_a_header_whose_name_ends_at_a_colon_or_a_blank() {
 fn a_server_is_added_where_pods_have_none() {
     assert!(compiled("add_header Server shop always;").is_ok());
     let forwarded = Forwarded::default();
-    let options = HeaderOptions {
-        is_set_elsewhere: &|_| false,
-        speaks_grpc: false,
-        underscores: false,
-        forwarded: &forwarded,
-        knows_users: false,
-        hidden: &[],
-        adds_to_errors: false,
-    };
+    let options = HeaderOptions::new(&forwarded);
     let mut changes = HeaderChanges::new(AuthVariables::default(), options);
     let added = changes.add(&["add_header", "Server", "shop", "always"], Block::Location);
     assert_eq!(added, None);

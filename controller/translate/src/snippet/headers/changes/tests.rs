@@ -9,24 +9,17 @@ pub(super) fn compiled(text: &str) -> Result<Compiled, SnippetErrors> {
 }
 
 fn compiled_for(text: &str, speaks_grpc: bool) -> Result<Compiled, SnippetErrors> {
+    let forwarded = Forwarded::default();
+    let headers = HeaderOptions {
+        is_set_elsewhere: &|name| name.is_alike("x-taken"),
+        speaks_grpc,
+        knows_users: true,
+        hidden: &[HeaderName::from_static("server")],
+        ..HeaderOptions::new(&forwarded)
+    };
     let options = CompileOptions {
-        headers: HeaderOptions {
-            is_set_elsewhere: &|name| name.is_alike("x-taken"),
-            speaks_grpc,
-            underscores: false,
-            forwarded: &Forwarded::default(),
-            knows_users: true,
-            hidden: &[HeaderName::from_static("server")],
-            adds_to_errors: false,
-        },
         has_auth_service: true,
-        comparable: Comparable::ALL,
-        hosts: None,
-        header_buffers: None,
-        of_all_servers: false,
-        constants: None,
-        data_plane: None,
-        not_needed: &|_| None,
+        ..CompileOptions::new(headers, Comparable::ALL)
     };
     compile(text, Block::Location, options)
 }

@@ -16,16 +16,9 @@ pub(super) fn responses_of(
         let all = directives(text)?;
         let media_types = MediaTypes::read(&all, Block::Location, None)?;
         let hosts = ["shop.old.test", "old.test"].map(|host| Hostname::parse(host).unwrap());
+        let forwarded = Forwarded::default();
         let options = RewriteOptions {
-            headers: HeaderOptions {
-                is_set_elsewhere: &|_| false,
-                speaks_grpc: false,
-                underscores: false,
-                forwarded: &Forwarded::default(),
-                knows_users: false,
-                hidden: &[],
-                adds_to_errors: false,
-            },
+            headers: HeaderOptions::new(&forwarded),
             comparable: Comparable::ALL,
             hosts: hosts_are_known.then_some(hosts.as_slice()),
             of_all_servers: false,

@@ -66,9 +66,19 @@ async fn envoy_that_cannot_start_ends_the_controller() -> Result<()> {
 /// Not only a process that ends: without a configuration that it takes there is none.
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_that_takes_no_configuration_ends_the_controller() -> Result<()> {
-    let (fixture, folder) = (Fixture::start(1, 1).await?, tempfile::tempdir()?);
-    let module = folder.path().join("module.so");
-    fs::write(&module, "no module")?;
+    let folder = tempfile::tempdir()?;
+    let text = folder.path().join("module.so");
+    fs::write(&text, "no module")?;
+    let of_envoy = artifacts::envoy_module()?;
+    for module in [&text, &of_envoy] {
+        ends_without_module(module).await?;
+    }
+    Ok(())
+}
+
+/// The module is named, and nothing is said of settings.
+async fn ends_without_module(module: &Path) -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
     let flags = vec![
         "--max-failed-starts=2".to_owned(),
         format!("--nginx-module={}", module.display()),
@@ -87,6 +97,18 @@ async fn nginx_that_takes_no_configuration_ends_the_controller() -> Result<()> {
         let said = lines.iter().filter(|line| line.contains(text)).count();
         ensure!(said == 1, "{text}: {}", log.tail());
     }
+    let of_module = |line: &&String| line.contains("--nginx-module");
+    let name = module.display().to_string();
+    let said = lines.iter().filter(of_module);
+    ensure!(
+        said.filter(|line| line.contains(&name)).count() == 2,
+        "{}",
+        log.tail()
+    );
+    let of_settings = lines
+        .iter()
+        .any(|line| line.contains("settings of all hosts"));
+    ensure!(!of_settings, "{}", log.tail());
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use tokio::process::Command;
 
 #[cfg(debug_assertions)]
@@ -16,7 +16,7 @@ use crate::private_file;
 pub(super) enum Rejection {
     /// nginx rejects it with this message.
     Invalid(String),
-    /// It could not be tested.
+    /// It could not be tested, which is no fault of its own.
     Untested(anyhow::Error),
 }
 
@@ -74,10 +74,25 @@ pub(super) async fn test(
     if output.status.success() {
         return Ok(());
     }
-    Err(Rejection::Invalid(message(
-        &String::from_utf8_lossy(&output.stderr),
-        candidate,
-    )))
+    let message = message(&String::from_utf8_lossy(&output.stderr), candidate);
+    Err(match is_about_modules(&message) {
+        true => Rejection::Untested(anyhow!(
+            "nginx cannot load a module (--nginx-module is the path of Sluice's): {message}"
+        )),
+        false => Rejection::Invalid(message),
+    })
+}
+
+/// True of nginx's message about a module that it cannot load, or that is not Sluice's: then no directive is at fault. It names the file, or
+/// the first directive that the file should have brought.
+fn is_about_modules(message: &str) -> bool {
+    const BEGINNINGS: [&str; 4] = [
+        "dlopen() \"",
+        "dlsym() \"",
+        "module \"",
+        "unknown directive \"sluice_",
+    ];
+    BEGINNINGS.iter().any(|it| message.starts_with(it))
 }
 
 /// nginx's message without what differs each time: `TIME [emerg] PID#TID: MESSAGE in FILE:LINE`.
@@ -106,5 +121,25 @@ mod tests {
             "2026/11/22 21:33:08 [emerg] 150#150: unknown directive \"x\" in /run/probe.conf:189\n";
         assert_eq!(message(stderr, file), "unknown directive \"x\"");
         assert_eq!(message("nginx: no memory\n", file), "nginx: no memory");
+    }
+
+    #[test]
+    fn modules_that_cannot_be_loaded_are_told_from_directives() {
+        for message in [
+            "dlopen() \"/x.so\" failed (/x.so: invalid ELF header)",
+            "dlsym() \"/x.so\", \"ngx_modules\" failed (/x.so: undefined symbol: ngx_modules)",
+            "module \"/x.so\" version 1022001 instead of 1026003",
+            "module \"/x.so\" is not binary compatible",
+            "unknown directive \"sluice_filter\"",
+        ] {
+            assert!(is_about_modules(message), "{message}");
+        }
+        for message in [
+            "unknown directive \"x\"",
+            "\"sluice_filter\" directive is duplicate",
+            "invalid number of arguments in \"proxy_pass\" directive",
+        ] {
+            assert!(!is_about_modules(message), "{message}");
+        }
     }
 }

@@ -9,6 +9,8 @@ use sluice_ir::{
     ServerName,
 };
 
+use crate::GlobalHeaders;
+
 /// Explanation of a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
@@ -25,6 +27,9 @@ pub struct Explanation {
     /// The route that takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Route>,
+    /// Headers of the ConfigMap, for all hosts.
+    #[serde(skip_serializing_if = "GlobalHeaders::is_empty")]
+    pub global_headers: GlobalHeaders,
     /// The snippet of the operator that answers; `None`: the Ingress decides, or nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<OperatorSnippet>,
@@ -76,6 +81,7 @@ impl Explanation {
         Explanation {
             listener: String::new(),
             answered_by: None,
+            global_headers: GlobalHeaders::default(),
             server: None,
             certificate: None,
             client_certificates: None,

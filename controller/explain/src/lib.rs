@@ -13,6 +13,7 @@ mod blocked;
 mod canary;
 mod direct_response;
 mod explanation;
+mod global_headers;
 mod headers;
 mod lines;
 mod path;
@@ -27,6 +28,7 @@ pub use explanation::{
     Backend, Choice, Explanation, NotChosen, OperatorSnippet, Outcome, Route, Selection, Share,
     WeightedShare,
 };
+pub use global_headers::GlobalHeaders;
 pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};
@@ -39,24 +41,32 @@ use sluice_ir::{Config, HttpRoute};
 /// Explains what becomes of a request.
 #[must_use]
 pub fn explain(config: &Config, request: &Request) -> Explanation {
+    let explanation = of_route(config, request);
+    let route = model_route(config, &explanation);
     Explanation {
         listener: request.scheme.clone(),
-        ..of_route(config, request)
+        global_headers: GlobalHeaders::of(config, route, &explanation.outcome),
+        ..explanation
     }
+}
+
+/// The route that takes a request, in the model.
+fn model_route<'c>(config: &'c Config, explanation: &Explanation) -> Option<&'c HttpRoute> {
+    let server = config.servers.get(&explanation.server_name()?)?;
+    let id = &explanation.route.as_ref()?.id;
+    server.routes.iter().find(|route| route.id == *id)
 }
 
 /// All that a configuration says of a request, to be compared with another one.
 #[must_use]
 pub fn details(config: &Config, request: &Request) -> Value {
     let explanation = explain(config, request);
-    let server = explanation.server_name();
-    let server = server.and_then(|name| config.servers.get(&name));
-    let id = explanation.route.as_ref().map(|route| &route.id);
-    let route = server.and_then(|server| {
-        let mut routes = server.routes.iter();
-        routes.find(|route| Some(&route.id) == id)
-    });
-    json!([explanation, route])
+    let route = model_route(config, &explanation);
+    let global = &config.global;
+    let hsts = global.hsts.as_ref().filter(|_| request.scheme == "https");
+    let is_forwarded = matches!(explanation.outcome, Outcome::Forward { .. });
+    let hidden = Some(&global.hidden_headers).filter(|_| is_forwarded);
+    json!([explanation, route, hidden, hsts])
 }
 
 fn of_route(config: &Config, request: &Request) -> Explanation {

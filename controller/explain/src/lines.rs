@@ -5,7 +5,9 @@ use serde_json::Value;
 use sluice_ir::{BackendId, Filter, VerifyClient};
 
 use crate::canary::canary_rules;
-use crate::{Backend, Choice, Explanation, Outcome, Route, Selection, Words, headers};
+use crate::{
+    Backend, Choice, Explanation, GlobalHeaders, Outcome, Route, Selection, Words, headers,
+};
 
 /// A word, empty where it is that of the line before, and what it is.
 pub type Line = (&'static str, String);
@@ -27,22 +29,27 @@ pub fn way(explanation: &Explanation, words: &Words<'_>) -> Vec<Line> {
     lines.extend(clients.and_then(|clients| of_clients(clients.verify)));
     let route = explanation.route.as_ref();
     lines.extend(words.path(route).map(|path| ("path", path)));
-    lines.extend(route.into_iter().flat_map(changed_headers));
+    lines.extend(changed_headers(&explanation.global_headers, route));
     lines
 }
 
 /// Headers that are changed on the way, a line for each.
-fn changed_headers(route: &Route) -> Vec<Line> {
-    let filters = route.filters.iter().map(|filter| {
+fn changed_headers(global: &GlobalHeaders, route: Option<&Route>) -> Vec<Line> {
+    let host = global.host.iter();
+    let host = host.map(|value| ("to upstream", vec![format!("Host: {value}")]));
+    let own = route.into_iter().flat_map(|route| &route.filters);
+    let filters = global.filters.iter().chain(own).map(|filter| {
         let word = match filter {
             Filter::RequestHeaders(_) => "to upstream",
             Filter::ResponseHeaders(_) => "to client",
         };
         (word, headers::of_filter(filter))
     });
-    let variants = route.header_variants.iter().map(headers::of_variant);
+    let variants = route.into_iter().flat_map(|route| &route.header_variants);
+    let variants = variants.map(headers::of_variant);
     let variants = variants.map(|changes| ("to client", changes));
-    let mut lines: Vec<Line> = filters
+    let mut lines: Vec<Line> = host
+        .chain(filters)
         .chain(variants)
         .flat_map(|(word, changes)| changes.into_iter().map(move |change| (word, change)))
         .collect();

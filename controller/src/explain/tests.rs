@@ -1,4 +1,5 @@
 mod dashboard;
+mod global_headers;
 mod reasons;
 mod written_paths;
 

@@ -308,8 +308,20 @@ fn bytes(parts: &[ExpressionPart]) -> usize {
 }
 
 fn unknown(name: &str) -> String {
+    let instead = match canonical(name).as_str() {
+        "msec" | "time_iso8601" | "time_local" => {
+            " (the time is in headers of requests, $msec or $time_iso8601, and of responses, $time_iso8601)"
+        }
+        "request_time"
+        | "upstream_connect_time"
+        | "upstream_header_time"
+        | "upstream_response_time" => {
+            " (durations are in the access log, log-format-upstream, and in metrics)"
+        }
+        _ => "",
+    };
     format!(
-        "variables that Sluice supports ($remote_addr, $host, $scheme, $request_uri, $http_NAME, ...), not ${name}"
+        "variables that Sluice supports ($remote_addr, $host, $scheme, $request_uri, $http_NAME, ...), not ${name}{instead}"
     )
 }
 

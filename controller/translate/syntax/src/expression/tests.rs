@@ -160,3 +160,45 @@ fn a_client_without_the_cookie_of_a_host_does_not_choose_its_own() {
         assert!(error.contains("$cookie_NAME"), "{bad}: {error}");
     }
 }
+
+/// Each advice holds: what it names is served there.
+#[test]
+fn times_have_advice_by_their_names() {
+    type Parse = fn(&str) -> Parsed<Expression>;
+    let places: [Parse; 6] = [
+        parse,
+        for_headers,
+        for_requests,
+        for_all_requests,
+        for_responses,
+        for_ext_auth,
+    ];
+    let of_time = "(the time is in headers of requests, $msec or $time_iso8601, and of responses, $time_iso8601)";
+    let of_duration = "(durations are in the access log, log-format-upstream, and in metrics)";
+    for (name, advice) in [
+        ("msec", of_time),
+        ("MSEC", of_time),
+        ("time_iso8601", of_time),
+        ("time_local", of_time),
+        ("request_time", of_duration),
+        ("upstream_connect_time", of_duration),
+        ("upstream_header_time", of_duration),
+        ("upstream_response_time", of_duration),
+    ] {
+        let refused = places
+            .iter()
+            .filter_map(|parse| parse(&format!("${name}")).err());
+        let refused: Vec<String> = refused.map(|it| it.to_string()).collect();
+        assert!(refused.len() > 2, "{name}");
+        for reason in refused {
+            assert!(
+                reason.ends_with(&format!("not ${name} {advice}")),
+                "{reason}"
+            );
+        }
+    }
+    assert!(for_requests("$msec $time_iso8601").is_ok());
+    assert!(for_responses("$time_iso8601").is_ok());
+    let other = parse("$gzip_ratio").unwrap_err().to_string();
+    assert!(other.ends_with("not $gzip_ratio"), "{other}");
+}

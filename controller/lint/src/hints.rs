@@ -162,8 +162,8 @@ fn about_annotation(key: &str, value: &str, prefix: &str) -> Option<Remark> {
             format!("it takes a path since ingress-nginx 0.24; {value:?} is sent as is")
         }
         "auth-url" if asks_own_host(value) => {
-            "requests to $host come back to Sluice, which takes them from itself at the address of --publish-service alone; without that flag, or where \
-             they do not come back, name the Service: http://NAME.NAMESPACE.svc.cluster.local:PORT/PATH"
+            "$host is an address of Sluice itself: external authentication reaches it only if --publish-service is set and the host resolves to the \
+             address of that Service; otherwise name the authentication service: http://NAME.NAMESPACE.svc.cluster.local:PORT/PATH"
                 .to_owned()
         }
         name if name.ends_with("-snippet") && value.contains("satisfy") => {

@@ -7,6 +7,8 @@ use sluice_translate_engine::{AddressPolicy, UpstreamUrl};
 
 use crate::route_names::RouteNames;
 
+const HOST: &str = "a URL with a literal host, or with $host and no port";
+
 /// Parses `auth-url`. A client must not choose the service (R9 of the security rules), but it may be at the requested host.
 pub(crate) fn parse(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
     let url = url_with_variables(text, |_| None)?;
@@ -18,7 +20,7 @@ pub(crate) fn parse_of_route(text: &str, addresses: &AddressPolicy) -> Parsed<Ex
     let authority = text.split_once("://").map_or(text, |(_, behind)| behind);
     let authority = authority.split(['/', '?']).next().unwrap_or_default();
     if RouteNames::are_in(authority) {
-        return Err("a URL with a written host, or with $host and no port".into());
+        return Err(HOST.into());
     }
     checked(with_names(text, &RouteNames::longest())?, addresses)
 }
@@ -50,7 +52,7 @@ fn checked(url: Expression, addresses: &AddressPolicy) -> Parsed<Expression> {
         return if asked_for && ends {
             Ok(url)
         } else {
-            Err("a URL with a written host, or with $host and no port".into())
+            Err(HOST.into())
         };
     }
     let (_, behind) = UpstreamUrl::parse(written, addresses)?;
@@ -59,11 +61,7 @@ fn checked(url: Expression, addresses: &AddressPolicy) -> Parsed<Expression> {
             rest.first(),
             None | Some(ExpressionPart::Variable(Variable::RequestUri))
         );
-    if host_ends {
-        Ok(url)
-    } else {
-        Err("a URL with a written host, or with $host and no port".into())
-    }
+    if host_ends { Ok(url) } else { Err(HOST.into()) }
 }
 
 /// The upstream of a service whose host is written out.

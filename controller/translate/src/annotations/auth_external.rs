@@ -25,7 +25,7 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .access_control()
-            .partly("a literal host or $host, and $namespace, $ingress_name, $service_name, $service_port behind it"),
+            .partly("a literal host, or $host without a port; behind it nginx variables that Sluice supports, $namespace, $ingress_name, $service_name and $service_port"),
         annotation(
             "auth-method",
             Value::OneOf(METHODS),

@@ -47,6 +47,7 @@ mod r07_names_do_not_collide;
 mod r08_least_privilege;
 mod r08_run_dir;
 mod r09_listeners;
+mod r09_mirror_targets;
 mod r09_names;
 mod r09_own_addresses;
 mod r09_posted_addresses;

@@ -85,11 +85,10 @@ fn objects_that_name_every_address() -> Vec<Value> {
                 all.push(ingress.path("/", &name(way), number).to_json());
             }
             let url = format!("http://{ip}:{port}");
-            // Envoy mirrors to no path of its own.
-            for (annotation, path) in [("auth-url", "/"), ("mirror-target", "")] {
+            for annotation in ["auth-url", "mirror-target"] {
                 let ingress = Ingress::new(OWNER, &name(annotation))
                     .host(&format!("{}.test", name(annotation)));
-                let ingress = ingress.annotation(annotation, &format!("{url}{path}"));
+                let ingress = ingress.annotation(annotation, &format!("{url}/"));
                 all.push(
                     ingress
                         .path("/", &format!("slice-{OTHER_IP}-{OTHER_PORT}"), 80)

@@ -164,5 +164,6 @@ async fn wait_for_copy(sluice: &Sluice, path: &str, has_come: impl Fn() -> bool)
         has_come().then_some(())
     })
     .await
-    .with_context(|| sluice.log().tail())
+    .with_context(|| sluice.log().tail())?;
+    Ok(())
 }

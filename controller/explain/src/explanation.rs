@@ -5,11 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sluice_ir::{
-    CanaryRules, ClientCertificates, Filter, HeaderVariant, HttpRoute, PathMatch, RouteId,
-    ServerName,
+    CanaryRules, ClientCertificates, Expression, Filter, HeaderVariant, HttpRoute, PathMatch,
+    RouteId, ServerName,
 };
-
-use crate::GlobalHeaders;
 
 /// Explanation of a request.
 #[derive(Clone, Debug, Serialize)]
@@ -88,6 +86,23 @@ impl Explanation {
             route: None,
             outcome,
         }
+    }
+}
+
+/// Headers that the ConfigMap changes for all hosts, before those of the route.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GlobalHeaders {
+    /// The `Host` that pods see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Expression>,
+    /// Modifications.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<Filter>,
+}
+
+impl GlobalHeaders {
+    fn is_empty(&self) -> bool {
+        *self == GlobalHeaders::default()
     }
 }
 

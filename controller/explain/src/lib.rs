@@ -25,10 +25,9 @@ mod words;
 
 pub use canary::canary_rules;
 pub use explanation::{
-    Backend, Choice, Explanation, NotChosen, OperatorSnippet, Outcome, Route, Selection, Share,
-    WeightedShare,
+    Backend, Choice, Explanation, GlobalHeaders, NotChosen, OperatorSnippet, Outcome, Route,
+    Selection, Share, WeightedShare,
 };
-pub use global_headers::GlobalHeaders;
 pub use lines::{Line, balancing, end, way};
 pub use request::{InvalidRequest, Request};
 pub use settings::{response_to_all, settings, target};
@@ -45,7 +44,7 @@ pub fn explain(config: &Config, request: &Request) -> Explanation {
     let route = model_route(config, &explanation);
     Explanation {
         listener: request.scheme.clone(),
-        global_headers: GlobalHeaders::of(config, route, &explanation.outcome),
+        global_headers: global_headers::of(config, route, &explanation.outcome),
         ..explanation
     }
 }

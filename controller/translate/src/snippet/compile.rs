@@ -319,13 +319,13 @@ impl<'a> Parts<'a> {
         differences.extend(queries.any(|it| it).then_some(Difference::WithoutQuery));
         let (variables, unasked) = self.responses.variables();
         check_unasked(&unasked, all)?;
-        let answers = self.responses.finish(&filters)?;
-        variants::check(&answers.header_variants, &filters, self.block)
+        let responses = self.responses.finish(&filters)?;
+        variants::check(&responses.header_variants, &filters, self.block)
             .map_err(|reason| SnippetError::new(line_of_if(all), reason))?;
-        differences.extend(answers.differs.then_some(Difference::AddsToErrors));
-        let of_normalised = answers.of_normalised.then_some(Difference::OfNormalised);
+        differences.extend(responses.differs.then_some(Difference::AddsToErrors));
+        let of_normalised = responses.of_normalised.then_some(Difference::OfNormalised);
         differences.extend(of_normalised);
-        let direct_responses = answers.direct_responses;
+        let direct_responses = responses.direct_responses;
         check_proxied(&self.locations, self.has_internal, &server_rewrites, all)?;
         let paths = self.locations.iter().map(|location| &location.path);
         check_rewrites(&direct_responses, paths, all)?;
@@ -338,7 +338,7 @@ impl<'a> Parts<'a> {
             route_headers,
             differences,
             direct_responses,
-            header_variants: answers.header_variants,
+            header_variants: responses.header_variants,
             path_changes,
             server_rewrites,
             satisfy: self.access.satisfied_by(),

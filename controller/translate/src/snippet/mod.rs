@@ -41,7 +41,7 @@ pub(crate) use defaults::{are_all as are_defaults, why_without_effect};
 pub(crate) use difference::Difference;
 pub(crate) use error::{SnippetError, SnippetErrors, first_of};
 pub(crate) use headers::changes::HeaderOptions;
-pub(crate) use headers::forwarded::told_by;
+pub(crate) use headers::forwarded::source_header;
 pub use headers::reserved::own_headers;
 pub use judgement::harmless::harmless_directives;
 pub(crate) use judgement::harmless::{Effective, SnippetContext};

@@ -160,7 +160,7 @@ pub(super) fn is_set_elsewhere(name: &HeaderName, settings: Settings<'_>) -> boo
     let values = set().map(|header| &header.value).chain(hosts);
     let is_read = values.flat_map(|value| &value.0).any(|part| {
         matches!(part, ExpressionPart::Variable(variable)
-            if snippet::told_by(variable).is_some_and(|told| name.is_alike(told)))
+            if snippet::source_header(variable).is_some_and(|told| name.is_alike(told)))
     });
     let headers = set().map(|header| &header.name);
     let headers = headers.chain(&policy.auth_headers);

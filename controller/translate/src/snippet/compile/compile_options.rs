@@ -1,4 +1,4 @@
-//! What is around a snippet.
+//! Surroundings of a snippet.
 
 use sluice_ir::{HeaderBuffers, Hostname};
 
@@ -31,7 +31,7 @@ pub(crate) struct CompileOptions<'a> {
 }
 
 impl<'a> CompileOptions<'a> {
-    /// Where nothing is known of what is around the snippet.
+    /// Options that know nothing of what is around the snippet.
     pub(crate) fn new(headers: HeaderOptions<'a>, comparable: Comparable) -> Self {
         CompileOptions {
             headers,

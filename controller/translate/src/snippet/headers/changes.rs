@@ -49,7 +49,7 @@ pub(crate) struct HeaderOptions<'a> {
 }
 
 impl<'a> HeaderOptions<'a> {
-    /// Where no other setting changes headers.
+    /// Options without any other setting that changes headers.
     pub(crate) fn new(forwarded: &'a Forwarded) -> Self {
         HeaderOptions {
             is_set_elsewhere: &|_| false,
@@ -242,7 +242,7 @@ impl<'a> HeaderChanges<'a> {
                 Variable::Cookie(_) => self.read_header("cookie")?,
                 variable => self
                     .read
-                    .extend(forwarded::told_by(variable).map(str::to_owned)),
+                    .extend(forwarded::source_header(variable).map(str::to_owned)),
             }
         }
         Some(())
@@ -264,7 +264,7 @@ impl<'a> HeaderChanges<'a> {
             let line = all.first().map_or(1, |directive| directive.line);
             SnippetError::new(line, reason)
         };
-        self.tell_scheme()
+        self.add_scheme()
             .map_err(|reason| error(reason.to_owned()))?;
         let mut changed = self.read.intersection(&self.of_request);
         if let Some(name) = changed.next() {

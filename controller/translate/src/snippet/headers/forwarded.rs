@@ -32,11 +32,11 @@ const CLIENT_CERTIFICATE: &str = "x-forwarded-client-cert";
 
 /// Meaning of such a header and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::snippet) enum Told<'a> {
+pub(in crate::snippet) enum ForwardedHeader<'a> {
     /// Pods get the same anyway.
-    Anyway,
+    Unchanged,
     /// The address of the client, and what the client itself says of others, which is left out.
-    WithChain,
+    ClientChain,
     /// This scheme.
     Scheme(&'a str),
     /// This port.
@@ -48,7 +48,7 @@ pub(in crate::snippet) fn read<'a>(
     name: &str,
     value: &'a str,
     settings: &Forwarded,
-) -> Option<Told<'a>> {
+) -> Option<ForwardedHeader<'a>> {
     let (name, variable) = (name.to_ascii_lowercase(), bare(value));
     let variable = variable.as_str();
     let is_scheme = OF_SCHEME.contains(&name.as_str());
@@ -58,16 +58,16 @@ pub(in crate::snippet) fn read<'a>(
         .is_none_or(|header| header.eq_ignore_ascii_case(FOR));
     match (name.as_str(), variable) {
         (_, "$http_x_forwarded_proto") if is_scheme && settings.trust_forwarded => {}
-        (_, "http" | "https") if is_scheme => return Some(Told::Scheme(value)),
+        (_, "http" | "https") if is_scheme => return Some(ForwardedHeader::Scheme(value)),
         (PORT, "$http_x_forwarded_port") if settings.trust_forwarded => {}
-        (PORT, _) if is_port(value) => return Some(Told::Port(value)),
+        (PORT, _) if is_port(value) => return Some(ForwardedHeader::Port(value)),
         (HOST, "$http_x_forwarded_host") if settings.trust_forwarded => {}
         (FOR, "$proxy_add_x_forwarded_for" | "$full_x_forwarded_for") => {
             let is_whole = settings.append_forwarded_for && chain_of_clients;
             return Some(if is_whole {
-                Told::Anyway
+                ForwardedHeader::Unchanged
             } else {
-                Told::WithChain
+                ForwardedHeader::ClientChain
             });
         }
         (ORIGINAL_FOR, "$http_x_forwarded_for") if chain_of_clients => {}
@@ -75,7 +75,7 @@ pub(in crate::snippet) fn read<'a>(
         (ORIGINAL_URI, "$request_uri") if settings.original_uri => {}
         _ => return None,
     }
-    Some(Told::Anyway)
+    Some(ForwardedHeader::Unchanged)
 }
 
 fn is_port(text: &str) -> bool {
@@ -95,7 +95,7 @@ pub(in crate::snippet) fn own() -> impl Iterator<Item = &'static str> {
 }
 
 /// The header that Envoy has a variable in.
-pub(crate) fn told_by(variable: &Variable) -> Option<&'static str> {
+pub(crate) fn source_header(variable: &Variable) -> Option<&'static str> {
     match variable {
         Variable::Scheme => Some("x-forwarded-proto"),
         Variable::ServerPort => Some("x-forwarded-port"),
@@ -106,6 +106,7 @@ pub(crate) fn told_by(variable: &Variable) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::ForwardedHeader::{ClientChain, Port, Scheme, Unchanged};
     use super::*;
 
     #[test]
@@ -121,27 +122,27 @@ mod tests {
             (
                 "X-Forwarded-Proto",
                 "https",
-                Some(Told::Scheme("https")),
-                Some(Told::Scheme("https")),
+                Some(Scheme("https")),
+                Some(Scheme("https")),
             ),
             (
                 "X-Forwarded-Proto",
                 "$http_x_forwarded_proto",
                 None,
-                Some(Told::Anyway),
+                Some(Unchanged),
             ),
             ("X-Forwarded-Proto", "ftp", None, None),
             (
                 "X-Scheme",
                 "${http_x_forwarded_proto}",
                 None,
-                Some(Told::Anyway),
+                Some(Unchanged),
             ),
             (
                 "x-forwarded-port",
                 "443",
-                Some(Told::Port("443")),
-                Some(Told::Port("443")),
+                Some(Port("443")),
+                Some(Port("443")),
             ),
             ("X-Forwarded-Port", "0", None, None),
             ("X-Forwarded-Port", "65536", None, None),
@@ -149,12 +150,12 @@ mod tests {
             (
                 "X-Forwarded-For",
                 "$proxy_add_x_forwarded_for",
-                Some(Told::WithChain),
-                Some(Told::Anyway),
+                Some(ClientChain),
+                Some(Unchanged),
             ),
             ("X-Forwarded-For", "$http_x_forwarded_for", None, None),
             ("X-Forwarded-For", "10.0.0.1", None, None),
-            ("X-Original-URI", "$request_uri", None, Some(Told::Anyway)),
+            ("X-Original-URI", "$request_uri", None, Some(Unchanged)),
             ("X-Forwarded-Host", "a.test", None, None),
         ] {
             assert_eq!(read(name, value, &Forwarded::default()), told, "{name}");
@@ -165,6 +166,6 @@ mod tests {
             ..trusting
         };
         let chain = read("X-Forwarded-For", "$proxy_add_x_forwarded_for", &other);
-        assert_eq!(chain, Some(Told::WithChain));
+        assert_eq!(chain, Some(ClientChain));
     }
 }

@@ -97,8 +97,8 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
     ("grpc_hide_header", SOFTWARE, |words, _| {
         harmless_headers::names_software(words)
     }),
-    ("grpc_set_header", ANYWAY, |words, _| {
-        harmless_headers::is_said_anyway(words)
+    ("grpc_set_header", DEFAULT_HEADERS, |words, _| {
+        harmless_headers::is_default_request_header(words)
     }),
     ("grpc_ssl_verify", OFF, |words, _| words == ["off"]),
     ("more_clear_headers", SOFTWARE, |words, _| {
@@ -107,10 +107,10 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
     (
         "more_set_headers",
         "with values, and not for an origin in `Access-Control-Allow-Origin`",
-        |words, _| harmless_headers::adds_to_answers(words),
+        |words, _| harmless_headers::adds_response_headers(words),
     ),
-    ("more_set_input_headers", ANYWAY, |words, _| {
-        harmless_headers::are_said_anyway(words)
+    ("more_set_input_headers", DEFAULT_HEADERS, |words, _| {
+        harmless_headers::are_default_request_headers(words)
     }),
     ("proxy_hide_header", SOFTWARE, |words, _| {
         harmless_headers::names_software(words)
@@ -127,8 +127,8 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
     ("proxy_intercept_errors", OFF, |words, _| words == ["off"]),
     ("proxy_pass_request_body", ON, |words, _| words == ["on"]),
     ("proxy_pass_request_headers", ON, |words, _| words == ["on"]),
-    ("proxy_set_header", ANYWAY, |words, _| {
-        harmless_headers::is_said_anyway(words)
+    ("proxy_set_header", DEFAULT_HEADERS, |words, _| {
+        harmless_headers::is_default_request_header(words)
     }),
     ("proxy_ssl_verify", OFF, |words, _| words == ["off"]),
     (
@@ -139,7 +139,7 @@ const SOMETIMES: &[(&str, &str, Test)] = &[
     ("underscores_in_headers", ON, |words, _| words == ["on"]),
 ];
 const SOFTWARE: &str = "of headers that name software: `Server`, `X-Powered-By` and the like";
-const ANYWAY: &str = "for what pods are told anyway: `Host $host`, `X-Forwarded-For $remote_addr`, `Upgrade`, `Connection` and the like";
+const DEFAULT_HEADERS: &str = "for what pods are told anyway: `Host $host`, `X-Forwarded-For $remote_addr`, `Upgrade`, `Connection` and the like";
 const ON: &str = "`on`";
 const OFF: &str = "`off`";
 

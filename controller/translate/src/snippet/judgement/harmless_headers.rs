@@ -35,24 +35,24 @@ pub(super) fn names_software(names: &[String]) -> bool {
 }
 
 /// `proxy_set_header NAME VALUE`
-pub(super) fn is_said_anyway(words: &[String]) -> bool {
+pub(super) fn is_default_request_header(words: &[String]) -> bool {
     let [name, value] = words else { return false };
     OF_NO_CONSEQUENCE.contains(&name.to_ascii_lowercase().as_str())
         || request_headers::values(name).contains(&bare(value).as_str())
 }
 
 /// `more_set_input_headers "NAME: VALUE" ...`, without options.
-pub(super) fn are_said_anyway(words: &[String]) -> bool {
+pub(super) fn are_default_request_headers(words: &[String]) -> bool {
     let mut pairs = words.iter().map(|word| word.split_once(':'));
     pairs.all(|pair| {
         pair.is_some_and(|(name, value)| {
-            is_said_anyway(&[name.trim().to_owned(), value.trim().to_owned()])
+            is_default_request_header(&[name.trim().to_owned(), value.trim().to_owned()])
         })
     })
 }
 
 /// `more_set_headers "NAME: VALUE" ...`: takes nothing away, and lets no origin in or out.
-pub(super) fn adds_to_answers(words: &[String]) -> bool {
+pub(super) fn adds_response_headers(words: &[String]) -> bool {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {

@@ -105,7 +105,7 @@ pub(in crate::snippet) struct Responses<'a> {
 }
 
 /// Responses and headers of a snippet.
-pub(in crate::snippet) struct Answers {
+pub(in crate::snippet) struct CompiledResponses {
     pub(in crate::snippet) direct_responses: Vec<DirectResponse>,
     pub(in crate::snippet) header_variants: Vec<HeaderVariant>,
     /// In nginx errors do not have all of the headers.
@@ -183,23 +183,23 @@ impl<'a> Responses<'a> {
     }
 
     /// The responses, with what blocks inherit of the filters around them.
-    pub(in crate::snippet) fn finish(mut self, around: &[Filter]) -> Result<Answers, SnippetError> {
+    pub(in crate::snippet) fn finish(
+        mut self,
+        around: &[Filter],
+    ) -> Result<CompiledResponses, SnippetError> {
         for (response, headers) in self.own_headers {
             if let Some(response) = self.responses.get_mut(response) {
                 response.headers = Some(headers.within(around));
             }
         }
         self.replaced_for_all.check(around)?;
-        Ok(Answers {
+        let differs = self.variants.iter().any(|it| it.headers.differs());
+        // In nginx the last one that holds counts.
+        let variants = self.variants.into_iter().rev();
+        Ok(CompiledResponses {
             of_normalised: self.of_normalised,
-            differs: self.variants.iter().any(|it| it.headers.differs()),
-            // In nginx the last one that holds counts.
-            header_variants: self
-                .variants
-                .into_iter()
-                .rev()
-                .map(|it| it.within(around))
-                .collect(),
+            differs,
+            header_variants: variants.map(|it| it.within(around)).collect(),
             direct_responses: self.responses,
         })
     }

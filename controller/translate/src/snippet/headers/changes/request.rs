@@ -8,7 +8,7 @@ use crate::route_names::{RouteHeader, RouteNames};
 use crate::snippet::defaults::request_headers;
 use crate::snippet::difference::Difference;
 use crate::snippet::headers::auth_variables::is_cookie;
-use crate::snippet::headers::forwarded::{self, Told};
+use crate::snippet::headers::forwarded::{self, ForwardedHeader};
 use crate::snippet::syntax::reserved_variables::bare;
 
 /// Variable with the name of the user.
@@ -29,8 +29,8 @@ impl HeaderChanges<'_> {
         if request_headers::is_set(name, value) {
             return Some(());
         }
-        if let Some(told) = forwarded::read(name, value, self.options.forwarded) {
-            return self.tell(name, told);
+        if let Some(forwarded_header) = forwarded::read(name, value, self.options.forwarded) {
+            return self.add_forwarded(name, forwarded_header);
         }
         let name = self.request_name(name)?;
         let lower = name.as_str().to_ascii_lowercase();
@@ -64,24 +64,24 @@ impl HeaderChanges<'_> {
         Some(())
     }
 
-    /// Tells pods something of the client.
-    fn tell(&mut self, name: &str, told: Told<'_>) -> Option<()> {
+    /// Sets a header about the client.
+    fn add_forwarded(&mut self, name: &str, forwarded_header: ForwardedHeader<'_>) -> Option<()> {
         let lower = name.to_ascii_lowercase();
-        let value = match told {
-            Told::Anyway => return Some(()),
-            Told::WithChain => {
+        let value = match forwarded_header {
+            ForwardedHeader::Unchanged => return Some(()),
+            ForwardedHeader::ClientChain => {
                 self.differences.insert(Difference::WithoutChain);
                 return Some(());
             }
-            Told::Scheme(value) | Told::Port(value) => value,
+            ForwardedHeader::Scheme(value) | ForwardedHeader::Port(value) => value,
         };
         let name = HeaderName::parse(&lower).ok()?;
         let is_new = self.of_request.insert(lower.clone());
         if !is_new || (self.options.is_set_elsewhere)(&name) {
             return None;
         }
-        match told {
-            Told::Scheme(_) => drop(self.schemes.insert(lower, value.to_owned())),
+        match forwarded_header {
+            ForwardedHeader::Scheme(_) => drop(self.schemes.insert(lower, value.to_owned())),
             _ => self.request.set.push(Header {
                 name,
                 value: Expression::literal(value),
@@ -91,7 +91,7 @@ impl HeaderChanges<'_> {
     }
 
     /// The scheme that pods are told, in all headers that have it: Envoy makes the others of the first.
-    pub(super) fn tell_scheme(&mut self) -> Result<(), &'static str> {
+    pub(super) fn add_scheme(&mut self) -> Result<(), &'static str> {
         let [first, ..] = forwarded::OF_SCHEME;
         let Some(scheme) = self.schemes.get(first) else {
             return if self.schemes.is_empty() {

@@ -1,10 +1,8 @@
 //! R9: a copy goes to the host that a `mirror-target` has written out, and to no other: whatever the text is, or a name that stands for a
 //! part of it.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluice_tests::dns_server::DnsServer;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
@@ -20,6 +18,8 @@ const COPY: &str = "copy.test";
 /// A host of the owner's, on this Sluice.
 const OWN: &str = "own.test";
 
+const TARGET: &str = "/metadata/annotations/nginx.ingress.kubernetes.io~1mirror-target";
+
 /// In the place of `COPY:PORT` stands the one host and the port where copies would be heard.
 #[rustfmt::skip]
 const TARGETS: &[&str] = &[
@@ -30,7 +30,7 @@ const TARGETS: &[&str] = &[
     // Ends of lines, spaces and what ends a directive.
     "http://internal.test/\r\nHost: internal.test\r\n", "http://internal.test\n/", "http://internal.test\r/", "http://internal.test\0/",
     "http://internal.test /", "http:// internal.test/", "http://internal.test\t/", "http://internal.test/a b",
-    "http://internal.test/\u{b}", "http://internal.test/;} evil on; #", "http://internal.test/\"; evil on; #", "http://internal.test/{{ evil }}",
+    "http://internal.test/\u{b}a", "http://internal.test/;} evil on; #", "http://internal.test/\"; evil on; #", "http://internal.test/{{ evil }}",
     // Users, and what readers of URLs take for a host in different ways.
     "http://user@internal.test/", "http://user:secret@internal.test/", "http://COPY:PORT@internal.test/", "http://internal.test@COPY:PORT/",
     "http://internal.test\\@COPY:PORT/", "http://internal.test%2f@COPY:PORT/", "http://internal.test%00.COPY:PORT/",
@@ -43,7 +43,7 @@ const TARGETS: &[&str] = &[
     "http://fd00::1/", "http://[internal.test]/", "http://[]/", "http://[::1", "http://localhost:PORT/", "http://2130706433:PORT/",
     "http://0x7f.1:PORT/",
 ];
-/// Names of Ingresses, of which nobody would store one, in the place of a host and of a path.
+/// Names of Ingresses, of Services and of their ports. Kubernetes stores none of them.
 const NAMES: &[&str] = &[
     "$host",
     "${http_x_target}",
@@ -66,35 +66,67 @@ fn too_long() -> [String; 4] {
     ]
 }
 
-/// Ingresses with hostile targets, by their hosts.
-fn hostile(port: u16) -> BTreeMap<String, Value> {
+/// An Ingress with a target, and whether its host is served.
+type Case = (Value, bool);
+
+fn case(host: &str, target: &str) -> Value {
+    let ingress = Ingress::new(FOREIGN, host).annotation("mirror-target", target);
+    ingress.host(host).path("/", "web", 80).to_json()
+}
+
+/// Targets that are written out: their hosts are served without copies.
+fn written(port: u16) -> Vec<Case> {
     let place = format!("{COPY}:{port}");
-    let written = TARGETS.iter().map(|it| (*it).to_owned());
-    let written = written.chain(too_long()).map(|target| {
-        let target = target.replace("COPY:PORT", &place);
-        (None, target.replace("PORT", &port.to_string()))
-    });
-    let named = NAMES.iter().flat_map(|name| {
-        let targets = [
-            "http://$ingress_name/".to_owned(),
-            format!("http://{place}/$ingress_name"),
-        ];
-        targets.map(|target| (Some(*name), target))
-    });
-    let all = written.chain(named).enumerate();
-    all.map(|(number, (name, target))| {
-        let host = format!("h{number}.test");
-        let ingress = Ingress::new(FOREIGN, &host)
-            .annotation("mirror-target", &target)
-            .host(&host)
-            .path("/", "web", 80);
-        let mut object = ingress.to_json();
-        if let Some(name) = name {
-            object["metadata"]["name"] = name.into();
+    let targets = TARGETS.iter().map(|it| (*it).to_owned());
+    let cases = targets
+        .chain(too_long())
+        .enumerate()
+        .map(|(number, target)| {
+            let target = target.replace("COPY:PORT", &place);
+            let target = target.replace("PORT", &port.to_string());
+            (case(&format!("h{number}.test"), &target), true)
+        });
+    cases.collect()
+}
+
+/// Names in the place of a host, of a port and of a path. An Ingress of such a name is not read, and no path leads to such a Service or port.
+fn named(port: u16) -> Vec<Case> {
+    let targets = |name: &str| {
+        [
+            format!("http://${name}/"),
+            format!("http://{COPY}:${name}/"),
+            format!("http://{COPY}:{port}/${name}"),
+            format!("http://${name}.{INTERNAL}/"),
+        ]
+    };
+    let mut cases = Vec::new();
+    for hostile in NAMES {
+        for (variable, field) in [
+            ("ingress_name", "/metadata/name"),
+            (
+                "service_name",
+                "/spec/rules/0/http/paths/0/backend/service/name",
+            ),
+            (
+                "service_port",
+                "/spec/rules/0/http/paths/0/backend/service/port",
+            ),
+        ] {
+            for target in targets(variable) {
+                let host = format!("n{}.test", cases.len());
+                let mut object = case(&host, &target);
+                let Some(place) = object.pointer_mut(field) else {
+                    continue;
+                };
+                *place = match variable {
+                    "service_port" => json!({ "name": hostile }),
+                    _ => json!(hostile),
+                };
+                cases.push((object, false));
+            }
         }
-        (host, object)
-    })
-    .collect()
+    }
+    cases
 }
 
 /// Ingresses that may have copies: one of each request, with a host of somebody else's, too.
@@ -119,8 +151,8 @@ async fn hostile_mirror_targets_copy_nothing(plane: Plane) -> Result<()> {
     dns.set(COPY, 60, &[&copies.addr().ip().to_string()])?;
     dns.set(INTERNAL, 60, &[&tenants.owner.addr().ip().to_string()])?;
     let own = Ingress::new(OWNER, "own").host(OWN).path("/", "web", 80);
-    let hostile = hostile(port);
-    let mut objects: Vec<Value> = hostile.values().cloned().collect();
+    let hostile = [written(port), named(port)].concat();
+    let mut objects: Vec<Value> = hostile.iter().map(|(object, _)| object.clone()).collect();
     objects.extend(valid(port).iter().map(Ingress::to_json));
     objects.push(own.to_json());
     tenants.write("targets.yaml", &objects)?;
@@ -135,10 +167,14 @@ async fn hostile_mirror_targets_copy_nothing(plane: Plane) -> Result<()> {
     let options = plane.options(&tenants.manifests);
     let sluice = options.arguments(arguments.into()).start().await?;
     ensure!(sluice.get(OWN, "/own").await?.pod() == Some(OWNER));
-    for host in hostile.keys() {
-        let target = format!("/{host}?to={INTERNAL}");
-        let got = sluice.get(host, &target).await?;
-        ensure!(got.pod() == Some(FOREIGN), "{host}: {}", got.status);
+    for (object, is_served) in &hostile {
+        let (host, target) = (text(object, "/spec/rules/0/host")?, text(object, TARGET)?);
+        let got = sluice.get(host, &format!("/h?to={INTERNAL}")).await?;
+        ensure!(
+            (got.pod() == Some(FOREIGN)) == *is_served,
+            "{target}: {}",
+            got.status
+        );
     }
     // Copies are made of the others, behind all of these.
     for path in ["/copied", "/named"] {
@@ -148,13 +184,20 @@ async fn hostile_mirror_targets_copy_nothing(plane: Plane) -> Result<()> {
         .await?;
     }
     let others: Vec<_> = copied.since(0);
-    let others = others.iter().filter(|copy| copy.path.starts_with("/h"));
+    let others = others
+        .iter()
+        .filter(|copy| !["/copied", "/named"].contains(&copy.path.as_str()));
     ensure!(others.count() == 0, "copies of hostile targets");
     ensure!(dns.asked(INTERNAL) == 0, "{INTERNAL} was looked for");
     let received = tenants.received.since(0);
     let mut of_owner = received.iter().filter(|it| it.namespace == OWNER);
     ensure!(of_owner.all(|it| it.path == "/own"), "{received:?}");
     sluice.stop()
+}
+
+fn text<'o>(object: &'o Value, pointer: &str) -> Result<&'o str> {
+    let text = object.pointer(pointer).and_then(Value::as_str);
+    text.with_context(|| pointer.to_owned())
 }
 
 async fn wait_for_copy(sluice: &Sluice, path: &str, has_come: impl Fn() -> bool) -> Result<()> {

@@ -65,10 +65,12 @@ Values of headers have at most 16 queries, arguments, cookies and statuses (`$ar
 Conditions compare what nginx compares. A variable of the snippet's own that is not set on some path through the snippet is empty there, as in nginx
 (`if ($http_user_agent ~* bot) { set $bot 1; } if ($bot) { return 403; }`). It has to be set on every way (`set $flag 0;` first) in snippets of
 the ConfigMap and in a `location` of a `server-snippet`, and where the `server-snippet` of the host or the ConfigMap's `http-snippet` have it, too. Its
-name must not be one of nginx's or of ingress-nginx's. A variable that nothing reads does nothing. In a `configuration-snippet` `$namespace` and `$ingress_name` are
-constants, and so are `$service_name` and `$service_port`, for each path, in an Ingress with up to 16 Services and ports: in texts, URLs, targets of `rewrite`, `set`, on
-both sides of `=` and `!=`, and in headers of responses. Headers of requests to pods have those of each path. An `auth-snippet` has them, too. Headers of responses have `$host` and
-`$server_name`, and those of requests `$server_name`, where the Ingress has one host, whose name it is, also for a host that another Ingress's `server-alias` leads here.
+name must not be one of nginx's or of ingress-nginx's. A variable that nothing reads does nothing.
+
+In a `configuration-snippet`, `$namespace` and `$ingress_name` are constants; so are `$service_name` and `$service_port` of each path, in an Ingress
+with up to 16 Services and ports. They may be in texts, URLs, targets of `rewrite`, `set`, on both sides of `=` and `!=`, and in headers of requests and
+responses; an `auth-snippet` has them, too. In an Ingress with one host, `$server_name` in headers of requests, and `$host` and `$server_name` in headers of
+responses, are that host, even in a request to a `server-alias` of another Ingress.
 
 ### Differences on Envoy
 

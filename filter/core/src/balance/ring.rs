@@ -11,11 +11,15 @@ const POINTS: u32 = 160;
 /// much memory they take.
 const MEAN: u64 = 4 * POINTS as u64;
 
+/// Points in an arc, on average: with their hashes they are one or two lines of memory.
+const ARC: usize = 4;
+
 /// Points of nodes, sorted by hash.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ring {
-    hashes: Vec<u32>,
-    points: Vec<Point>,
+    points: Vec<(u32, Point)>,
+    /// Where the points of each arc begin; the arcs are equal parts of all hashes. At the end, how many points there are.
+    arcs: Vec<u32>,
 }
 
 /// One point of a node.
@@ -70,10 +74,20 @@ impl Ring {
             );
         }
         ring.sort_unstable();
-        Ring {
-            hashes: ring.iter().map(|(hash, _)| *hash).collect(),
-            points: ring.into_iter().map(|(_, point)| point).collect(),
+        Ring::of(ring)
+    }
+
+    /// A ring of sorted points.
+    fn of(points: Vec<(u32, Point)>) -> Self {
+        let count = points.len().div_ceil(ARC);
+        let mut arcs = Vec::with_capacity(count + 1);
+        for (index, (hash, _)) in (0..).zip(&points) {
+            // An arc without points begins where the next one does.
+            arcs.resize(arc(*hash, count) + 1, index);
         }
+        let end = u32::try_from(points.len()).unwrap_or(u32::MAX);
+        arcs.resize(count + 1, end);
+        Ring { points, arcs }
     }
 
     /// True if there is no node.
@@ -86,31 +100,16 @@ impl Ring {
     pub fn walk(&self, hash: u32) -> impl Iterator<Item = Point> + '_ {
         let start = self.first(hash);
         let (before, behind) = self.points.split_at_checked(start).unwrap_or_default();
-        behind.iter().chain(before).copied()
+        behind.iter().chain(before).map(|(_, point)| *point)
     }
 
-    /// The first point at or behind a hash. Hashes spread evenly, so it is near its share of the ring: a search from there touches a
-    /// few lines of memory, one over all points two dozen.
+    /// The first point at or behind a hash. A search over all points would touch two dozen lines of memory.
     fn first(&self, hash: u32) -> usize {
-        let is_before = |index: usize| self.hashes.get(index).is_some_and(|&point| point < hash);
-        let count = self.hashes.len();
-        let share = (u64::from(hash) * count as u64) >> 32;
-        let guess = usize::try_from(share).unwrap_or(count);
-        // About as far as random points stray; whoever made the ring uneven costs a logarithm more.
-        let mut step = count.isqrt() + 1;
-        let (mut low, mut high) = (guess, guess);
-        while is_before(high) {
-            low = high + 1;
-            high = high.saturating_add(step).min(count);
-            step = step.saturating_mul(2);
-        }
-        while low > 0 && !is_before(low - 1) {
-            high = low - 1;
-            low = low.saturating_sub(step);
-            step = step.saturating_mul(2);
-        }
-        let between = self.hashes.get(low..high).unwrap_or_default();
-        low + between.partition_point(|&point| point < hash)
+        let arc = arc(hash, self.points.len().div_ceil(ARC));
+        let begin = |arc: usize| self.arcs.get(arc).map_or(0, |&begin| begin as usize);
+        let (low, high) = (begin(arc), begin(arc + 1));
+        let points = self.points.get(low..high).unwrap_or_default();
+        low + points.partition_point(|&(point, _)| point < hash)
     }
 
     /// The node of a key's point.
@@ -118,6 +117,11 @@ impl Ring {
     pub fn node(&self, key: &[u8]) -> Option<usize> {
         self.walk(hash(key)).next().map(Point::node)
     }
+}
+
+/// The arc of a hash, of so many.
+fn arc(hash: u32, count: usize) -> usize {
+    usize::try_from((u64::from(hash) * count as u64) >> 32).unwrap_or(0)
 }
 
 /// The greatest that divides both.
@@ -155,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_from_the_share_of_the_ring_finds_what_one_over_all_points_finds() {
+    fn a_search_in_an_arc_finds_what_one_over_all_points_finds() {
         let even = (1..40).map(|nodes| {
             let names: Vec<String> = (0..nodes).map(|node| format!("10.0.0.{node}:80")).collect();
             Ring::new(names.iter().map(|name| (name.as_str(), 1)))
@@ -168,16 +172,17 @@ mod tests {
             (u32::MAX - 1000..=u32::MAX).collect(),
             [vec![7; 500], vec![u32::MAX - 7; 500]].concat(),
         ];
-        let uneven = uneven.map(|hashes| Ring {
-            points: vec![Point { node: 0, rank: 0 }; hashes.len()],
-            hashes,
+        let nowhere = Point { node: 0, rank: 0 };
+        let uneven = uneven.map(|hashes| {
+            let points = hashes.into_iter().map(|hash| (hash, nowhere));
+            Ring::of(points.collect())
         });
         for ring in even.chain(uneven) {
             let around = |point: &u32| [point.saturating_sub(1), *point, point.saturating_add(1)];
-            let asked = ring.hashes.iter().flat_map(around);
+            let asked = ring.points.iter().flat_map(|(hash, _)| around(hash));
             for hash in asked.chain([0, 1 << 31, u32::MAX]) {
-                let all = ring.hashes.partition_point(|&point| point < hash);
-                assert_eq!(ring.first(hash), all, "{hash} of {}", ring.hashes.len());
+                let all = ring.points.partition_point(|&(point, _)| point < hash);
+                assert_eq!(ring.first(hash), all, "{hash} of {}", ring.points.len());
             }
         }
     }
@@ -239,7 +244,7 @@ mod tests {
         let within = ring(&FIVE)
             .points
             .iter()
-            .filter(|point| point.is_within(0.5))
+            .filter(|(_, point)| point.is_within(0.5))
             .count();
         assert_eq!(within, 5 * 80);
     }

@@ -1,45 +1,51 @@
 //! Resources to serve.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use sluice_xds::{Change, FilterForm, Name, ResourceType, Update};
 
 use crate::history::{Generation, History};
 use crate::known::Catalogue;
+use crate::message::{Message, Sample};
 use crate::version::Version;
 
 /// One resource as it is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) version: Version,
-    bytes: Bytes,
-    /// In the place of `bytes`, for clients that take the filter as a module.
-    for_modules: Option<Bytes>,
+    message: Arc<Message>,
+    /// In the place of `message`, for clients that take the filter as a module.
+    for_modules: Option<Arc<Message>>,
 }
 
 impl Stored {
-    fn new(bytes: Vec<u8>, for_modules: Option<Vec<u8>>) -> Self {
+    fn new(bytes: Vec<u8>, for_modules: Option<Vec<u8>>, sample: &mut Sample) -> Self {
         let version = match &for_modules {
             Some(module) => Version::hash(&[bytes.as_slice(), module].concat()),
             None => Version::hash(&bytes),
         };
         Stored {
             version,
-            bytes: bytes.into(),
-            for_modules: for_modules.map(Bytes::from),
+            message: sample.pack(bytes).into(),
+            for_modules: for_modules.map(|module| sample.pack(module).into()),
         }
     }
 
     fn is_made_of(&self, bytes: &[u8], for_modules: Option<&[u8]>) -> bool {
-        self.bytes == bytes && self.for_modules.as_deref() == for_modules
+        let same_for_modules = match (&self.for_modules, for_modules) {
+            (Some(message), Some(bytes)) => message.is(bytes),
+            (None, None) => true,
+            _ => false,
+        };
+        same_for_modules && self.message.is(bytes)
     }
 
     /// The message for a client that takes this form of the filter.
-    pub(crate) fn bytes(&self, form: FilterForm) -> &Bytes {
+    pub(crate) fn message(&self, form: FilterForm) -> &Arc<Message> {
         match (form, &self.for_modules) {
             (FilterForm::Module, Some(module)) => module,
-            (FilterForm::Module, None) | (FilterForm::Wasm, _) => &self.bytes,
+            (FilterForm::Module, None) | (FilterForm::Wasm, _) => &self.message,
         }
     }
 }
@@ -50,6 +56,7 @@ pub(crate) struct Difference {
     /// `None`: it is gone.
     set: Vec<(ResourceType, Name, Option<Stored>)>,
     complete: BTreeSet<ResourceType>,
+    samples: BTreeMap<ResourceType, Sample>,
 }
 
 /// All resources at one generation.
@@ -57,6 +64,7 @@ pub(crate) struct Difference {
 pub(crate) struct Cache {
     resources: BTreeMap<ResourceType, BTreeMap<Name, Stored>>,
     catalogues: BTreeMap<ResourceType, Catalogue>,
+    samples: BTreeMap<ResourceType, Sample>,
     complete: BTreeSet<ResourceType>,
     history: History,
     generation: Generation,
@@ -65,7 +73,7 @@ pub(crate) struct Cache {
 impl Cache {
     /// Difference that an update makes. Setting a resource to its present value is none.
     pub(crate) fn difference(&self, update: Update) -> Difference {
-        let mut set = Vec::new();
+        let (mut set, mut samples) = (Vec::new(), self.samples.clone());
         for ((kind, name), change) in update.changes {
             let before = self.find(kind, &name);
             let (bytes, for_modules) = match change {
@@ -78,12 +86,14 @@ impl Cache {
                 Change::Remove | Change::Keep => continue,
             };
             if before.is_none_or(|it| !it.is_made_of(&bytes, for_modules.as_deref())) {
-                set.push((kind, name, Some(Stored::new(bytes, for_modules))));
+                let sample = samples.entry(kind).or_default();
+                set.push((kind, name, Some(Stored::new(bytes, for_modules, sample))));
             }
         }
         Difference {
             set,
             complete: update.complete,
+            samples,
         }
     }
 
@@ -94,6 +104,7 @@ impl Cache {
             .iter()
             .any(|kind| !self.complete.contains(kind));
         self.complete.extend(difference.complete);
+        self.samples = difference.samples;
         let mut changed = Vec::new();
         for (kind, name, now) in difference.set {
             let resources = self.resources.entry(kind).or_default();

@@ -12,10 +12,11 @@ use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
 use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::secret::Type;
-use prost::Message;
+use prost::Message as _;
 use sluice_xds::ResourceType;
 use sluice_xds::render::HTTP;
 
+use crate::message::Message;
 use crate::response::Response;
 
 /// Marks what is set.
@@ -31,7 +32,7 @@ pub(crate) fn make_unique(kind: ResourceType, response: &mut Response) {
 fn make_secrets_unique(response: &mut Response) {
     let mark = format!("\n{}\n", response.nonce);
     for resource in &mut response.resources {
-        let Ok(mut secret) = Secret::decode(resource.bytes.clone()) else {
+        let Ok(mut secret) = Secret::decode(resource.message.bytes()) else {
             continue;
         };
         if let Some(Type::TlsCertificate(certificate)) = &mut secret.r#type
@@ -39,7 +40,7 @@ fn make_secrets_unique(response: &mut Response) {
             && let Some(Specifier::InlineString(text)) = &mut chain.specifier
         {
             text.push_str(&mark);
-            resource.bytes = secret.encode_to_vec().into();
+            resource.message = Message::from(secret.encode_to_vec()).into();
         }
     }
 }
@@ -66,12 +67,12 @@ mod tests {
     use envoy_types::pb::envoy::config::route::v3::VirtualHost;
 
     /// A resource of a response with this nonce.
-    fn sent(kind: ResourceType, message: &impl Message, nonce: &str) -> Vec<u8> {
-        let bytes = message.encode_to_vec().into();
+    fn sent(kind: ResourceType, message: &impl prost::Message, nonce: &str) -> Vec<u8> {
+        let message = Message::from(message.encode_to_vec()).into();
         let resource = Resource {
             name: "name".into(),
             version: Version::hash(b""),
-            bytes,
+            message,
         };
         let mut response = Response {
             resources: vec![resource],
@@ -79,7 +80,11 @@ mod tests {
             ..Response::default()
         };
         make_unique(kind, &mut response);
-        [&response.resources[0].bytes[..], &response.mark[..]].concat()
+        [
+            &response.resources[0].message.bytes()[..],
+            &response.mark[..],
+        ]
+        .concat()
     }
 
     #[test]

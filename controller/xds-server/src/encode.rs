@@ -110,7 +110,7 @@ fn resource_len(resource: &Resource, response: &Response) -> usize {
 
 fn any_len(resource: &Resource, response: &Response) -> usize {
     field_len(any::TYPE_URL, response.type_url.len())
-        + field_len(any::VALUE, resource.bytes.len() + response.mark.len())
+        + field_len(any::VALUE, resource.message.len() + response.mark.len())
 }
 
 fn field_len(number: u32, len: usize) -> usize {
@@ -118,7 +118,7 @@ fn field_len(number: u32, len: usize) -> usize {
 }
 
 fn put_resource(piece: &mut BytesMut, resource: &Resource, response: &Response) {
-    let value = resource.bytes.len() + response.mark.len();
+    let value = resource.message.len() + response.mark.len();
     let len = resource_len(resource, response);
     piece.reserve(field_len(response::RESOURCES, len));
     begin(piece, response::RESOURCES, len);
@@ -130,7 +130,7 @@ fn put_resource(piece: &mut BytesMut, resource: &Resource, response: &Response) 
     begin(piece, resource::RESOURCE, any_len(resource, response));
     put(piece, any::TYPE_URL, response.type_url.as_bytes());
     begin(piece, any::VALUE, value);
-    piece.extend_from_slice(&resource.bytes);
+    resource.message.write(piece);
     piece.extend_from_slice(&response.mark);
     put(piece, resource::NAME, resource.name.as_bytes());
 }
@@ -148,16 +148,17 @@ fn begin(piece: &mut BytesMut, number: u32, len: usize) {
 #[cfg(test)]
 mod tests {
     use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryResponse;
-    use prost::Message;
+    use prost::Message as _;
 
     use super::*;
+    use crate::message::Message;
     use crate::version::Version;
 
     fn response(resources: usize, bytes: usize, mark: &'static [u8]) -> Response {
         let resource = |number: usize| Resource {
             name: format!("resource-{number}").into(),
             version: Version::hash(&number.to_be_bytes()),
-            bytes: vec![b'x'; bytes].into(),
+            message: Message::from(vec![b'x'; bytes]).into(),
         };
         Response {
             type_url: "type.googleapis.com/a".to_owned(),
@@ -199,7 +200,10 @@ mod tests {
                     (&*sent.name, &sent.version.to_string())
                 );
                 assert_eq!(any.type_url, "type.googleapis.com/a");
-                assert_eq!(any.value, [&sent.bytes[..], mark.as_bytes()].concat());
+                assert_eq!(
+                    any.value,
+                    [&sent.message.bytes()[..], mark.as_bytes()].concat()
+                );
             }
         }
     }

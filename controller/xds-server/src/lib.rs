@@ -6,7 +6,8 @@
 //! ```
 //!
 //! - [`store`]: state that the publisher and every stream share.
-//! - [`cache`]: all resources of one generation; [`history`]: recent changes; [`version`]: a hash of a resource's bytes.
+//! - [`cache`]: all resources of one generation; [`message`]: one in little memory; [`history`]: recent changes; [`version`]: a hash of a
+//!   resource's bytes.
 //! - [`subscription`]: state of one client and one resource type; the delta protocol and the handling of a NACK.
 //! - [`acknowledgement`]: the answer to a response.
 //! - [`client`]: all resource types of one client, in the order in which a change is safe (make before break).
@@ -33,6 +34,7 @@ mod ext_authz;
 mod ext_proc;
 mod history;
 mod known;
+mod message;
 mod nack;
 mod progress;
 mod publications;

@@ -1,9 +1,12 @@
 //! Responses: how much one holds, and what of a subscription.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use sluice_xds::{FilterForm, Name, ResourceType};
 
 use crate::cache::Stored;
+use crate::message::Message;
 use crate::version::Version;
 
 /// A response is closed when it holds this much; see [`room`].
@@ -25,7 +28,7 @@ pub(crate) struct Response {
 pub(crate) struct Resource {
     pub(crate) name: Name,
     pub(crate) version: Version,
-    pub(crate) bytes: Bytes,
+    pub(crate) message: Arc<Message>,
 }
 
 impl Resource {
@@ -34,7 +37,7 @@ impl Resource {
         Resource {
             name: name.clone(),
             version: stored.version,
-            bytes: stored.bytes(form).clone(),
+            message: Arc::clone(stored.message(form)),
         }
     }
 }

@@ -362,7 +362,7 @@ impl Subscription {
                 _ if !fits(&need, part) => continue,
                 Need::Set(stored) => {
                     let resource = Resource::new(name, stored, self.form);
-                    room = room.saturating_sub(resource.bytes.len() + name.len());
+                    room = room.saturating_sub(resource.message.len() + name.len());
                     response.resources.push(resource);
                     sent.push((name.clone(), Some(stored.version)));
                 }

@@ -1,0 +1,185 @@
+//! Messages as they are kept. Those of a type are much alike, be they of ten thousand hosts, so each is kept as what tells it from
+//! a sample of its type (LZ4 with the sample as its dictionary) and unpacked while it is written to a client.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use lz4_flex::block::{compress_with_dict, decompress_into_with_dict};
+
+/// Only smaller messages are packed; a larger one, such as a table of all hosts, is one of a kind.
+const LARGEST: usize = 16 * 1024;
+/// A smaller one would become larger.
+const SMALLEST: usize = 64;
+/// Length of a sample, at most. It is what packing looks through.
+const SAMPLE: usize = 8 * 1024;
+
+/// An encoded message.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    /// As it is.
+    Plain(Bytes),
+    /// As what tells it from a sample.
+    Packed {
+        sample: Arc<[u8]>,
+        packed: Box<[u8]>,
+        len: u32,
+    },
+}
+
+/// What messages of a type have looked like.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sample(Arc<[u8]>);
+
+impl Sample {
+    /// Packs a message, and takes one that is like none before into the sample while there is room.
+    pub(crate) fn pack(&mut self, bytes: Vec<u8>) -> Message {
+        if !(SMALLEST..=LARGEST).contains(&bytes.len()) {
+            return Message::from(bytes);
+        }
+        if let Some(packed) = self.packed(&bytes) {
+            return packed;
+        }
+        if self.0.len() + bytes.len() <= SAMPLE {
+            self.0 = [&self.0, bytes.as_slice()].concat().into();
+        }
+        Message::from(bytes)
+    }
+
+    /// `None`: it would not be half as long.
+    fn packed(&self, bytes: &[u8]) -> Option<Message> {
+        let packed = compress_with_dict(bytes, &self.0);
+        let message = Message::Packed {
+            sample: Arc::clone(&self.0),
+            len: u32::try_from(bytes.len()).ok()?,
+            packed: packed.into(),
+        };
+        (message.size() * 2 <= bytes.len() && message.is(bytes)).then_some(message)
+    }
+}
+
+impl From<Vec<u8>> for Message {
+    fn from(bytes: Vec<u8>) -> Self {
+        Message::Plain(bytes.into())
+    }
+}
+
+impl Message {
+    /// Its length on the wire.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Message::Plain(bytes) => bytes.len(),
+            Message::Packed { len, .. } => *len as usize,
+        }
+    }
+
+    /// Its length in memory.
+    fn size(&self) -> usize {
+        match self {
+            Message::Plain(bytes) => bytes.len(),
+            Message::Packed { packed, .. } => packed.len(),
+        }
+    }
+
+    /// True if it is this message.
+    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
+        match self {
+            Message::Plain(plain) => plain == bytes,
+            Message::Packed { .. } => self.len() == bytes.len() && self.bytes() == bytes,
+        }
+    }
+
+    /// The message.
+    pub(crate) fn bytes(&self) -> Bytes {
+        match self {
+            Message::Plain(bytes) => bytes.clone(),
+            Message::Packed { .. } => {
+                let mut bytes = BytesMut::with_capacity(self.len());
+                self.write(&mut bytes);
+                bytes.freeze()
+            }
+        }
+    }
+
+    /// Appends it.
+    pub(crate) fn write(&self, to: &mut BytesMut) {
+        match self {
+            Message::Plain(bytes) => to.extend_from_slice(bytes),
+            Message::Packed { sample, packed, .. } => {
+                let before = to.len();
+                to.resize(before + self.len(), 0);
+                let unpacked = to.get_mut(before..).unwrap_or_default();
+                // What cannot be unpacked was not packed.
+                let written = decompress_into_with_dict(packed, unpacked, sample);
+                debug_assert_eq!(written.ok(), Some(self.len()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// As scopes are: mostly the same, with a name in places.
+    fn alike(name: &str) -> Vec<u8> {
+        let mut number = 1_u32;
+        let noise = std::iter::repeat_with(|| {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (number >> 24) as u8
+        });
+        let noise: Vec<u8> = noise.take(1000).collect();
+        [name.as_bytes(), &noise, name.as_bytes(), b"end"].concat()
+    }
+
+    #[test]
+    fn messages_that_are_alike_are_kept_as_their_differences() {
+        let mut sample = Sample::default();
+        let first = sample.pack(alike("a.test"));
+        assert!(matches!(first, Message::Plain(_)));
+        for name in ["b.test", "another.name.test", "a.test"] {
+            let message = sample.pack(alike(name));
+            assert!(
+                message.size() < 100,
+                "{} of {}",
+                message.size(),
+                message.len()
+            );
+            assert_eq!(message.bytes(), alike(name));
+        }
+    }
+
+    #[test]
+    fn what_is_like_nothing_before_does_not_push_the_sample_out() {
+        let mut sample = Sample::default();
+        sample.pack(alike("a.test"));
+        for other in 0..100_u8 {
+            let noise = alike("x")
+                .into_iter()
+                .map(|byte| byte.rotate_left(3) ^ other);
+            sample.pack(noise.collect());
+        }
+        assert!(sample.0.len() <= SAMPLE);
+        assert!(sample.pack(alike("b.test")).size() < 100);
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_is_what_was_packed(
+            messages in vec(vec(0..4_u8, 0..2000), 1..8),
+            long in vec(any::<u8>(), LARGEST - 1..LARGEST + 2),
+        ) {
+            let mut sample = Sample::default();
+            for bytes in messages.iter().chain([&long, &long]) {
+                let message = sample.pack(bytes.clone());
+                prop_assert_eq!(message.len(), bytes.len());
+                prop_assert!(message.is(bytes) && !message.is(&[bytes.as_slice(), b"x"].concat()));
+                let mut written = BytesMut::from(&b"before"[..]);
+                message.write(&mut written);
+                prop_assert_eq!(&written[..], [b"before", bytes.as_slice()].concat());
+            }
+        }
+    }
+}

@@ -5,13 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use k8s_openapi::api::core::v1::Service;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sluice_ir::{
     Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance, ValuePattern,
 };
-use sluice_translate::{ObjectKey, Resources, ids};
+use sluice_translate::{ObjectKey, Resources, Service, ids};
 
 /// The subset size is there even when nothing is hashed.
 const SUBSET_SIZE: u16 = 3;
@@ -178,7 +177,7 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
             .map_or_else(|_| port.into(), Value::from),
         ssl_passthrough: uses.passed.contains(id),
         endpoints: pods.collect(),
-        session_affinity: session_affinity(backend.affinity.as_ref(), uses.places.get(id)),
+        session_affinity: session_affinity(backend.affinity.as_deref(), uses.places.get(id)),
         upstream_hash_by: hash_by(&backend.load_balance),
         load_balance: load_balance(&backend.load_balance),
         no_server: canary.is_some(),
@@ -275,12 +274,10 @@ fn traffic_shaping(canary: Option<&Canary>) -> Value {
 
 /// Only the spec of a Service is shown.
 fn described(service: Option<&Service>) -> Value {
-    let spec = service
-        .and_then(|service| serde_json::to_value(&service.spec).ok())
-        .filter(|spec| !spec.is_null());
+    let spec = service.map(Service::spec);
     json!({
         "metadata": {"creationTimestamp": null},
-        "spec": spec.unwrap_or_else(|| json!({})),
+        "spec": spec.unwrap_or_default(),
         "status": {"loadBalancer": {}},
     })
 }

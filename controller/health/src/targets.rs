@@ -35,7 +35,7 @@ impl Targets {
         let endpoints = backend.endpoints.iter().map(|endpoint| endpoint.address);
         Some(Targets {
             namespace: service.namespace,
-            check,
+            check: *check,
             tls,
             endpoints: endpoints.collect(),
         })
@@ -67,10 +67,10 @@ mod tests {
     fn targets(transport: Transport) -> Option<Targets> {
         let backend = Backend {
             health: HealthPolicy {
-                check: Some(HealthCheck::at("/healthz".to_owned())),
+                check: Some(HealthCheck::at("/healthz".to_owned()).into()),
                 ..HealthPolicy::default()
             },
-            transport,
+            transport: transport.into(),
             endpoints: vec![Endpoint::at("10.0.0.1:80".parse().unwrap())],
             ..Backend::default()
         };

@@ -63,7 +63,7 @@ fn open_policy() -> AddressPolicy {
 fn backend(check: HealthCheck, endpoints: &[SocketAddr]) -> Backend {
     Backend {
         health: HealthPolicy {
-            check: Some(check),
+            check: Some(check.into()),
             ..HealthPolicy::default()
         },
         endpoints: endpoints.iter().copied().map(Endpoint::at).collect(),

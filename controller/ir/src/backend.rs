@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::num::{NonZeroU8, NonZeroU16};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -41,12 +42,12 @@ pub struct Backend {
     pub variant_of: Option<BackendId>,
     /// How its pods are spoken to.
     #[serde(skip_serializing_if = "is_default")]
-    pub transport: Transport,
+    pub transport: Arc<Transport>,
     /// The algorithm.
     pub load_balance: LoadBalance,
     /// Clients that stay with their pod.
     #[serde(skip_serializing_if = "is_default")]
-    pub affinity: Option<Affinity>,
+    pub affinity: Option<Box<Affinity>>,
     /// How new and failing endpoints are treated.
     #[serde(skip_serializing_if = "is_default")]
     pub health: HealthPolicy,
@@ -63,7 +64,7 @@ impl Default for Backend {
     fn default() -> Self {
         Backend {
             variant_of: None,
-            transport: Transport::default(),
+            transport: Arc::default(),
             load_balance: LoadBalance::default(),
             attempts: NonZeroU8::MIN,
             affinity: None,
@@ -103,7 +104,7 @@ pub struct Endpoint {
     pub weight: NonZeroU16,
     /// The zones that it is near to, sorted; only where that matters.
     #[serde(skip_serializing_if = "is_default")]
-    pub zones: Vec<String>,
+    pub zones: Box<[String]>,
     /// It terminates: it keeps the sessions that it has, and gets nothing else.
     #[serde(skip_serializing_if = "is_default")]
     pub draining: bool,
@@ -122,7 +123,7 @@ impl Endpoint {
         Endpoint {
             address,
             weight: NonZeroU16::MIN,
-            zones: Vec::new(),
+            zones: Box::default(),
             draining: false,
             backup: false,
             unhealthy: false,

@@ -52,7 +52,7 @@ pub struct HealthPolicy {
     pub outlier_detection: Option<OutlierDetection>,
     /// Requests of the controller by which endpoints are left out, too.
     #[serde(skip_serializing_if = "is_default")]
-    pub check: Option<HealthCheck>,
+    pub check: Option<Box<HealthCheck>>,
 }
 
 /// Leaving endpoints out for their failures: 5xx, and connections that cannot be made.

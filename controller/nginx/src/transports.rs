@@ -36,13 +36,13 @@ impl From<&Transport> for Kind {
 impl Transports {
     pub(crate) fn add(&mut self, backend: &Backend) {
         let transport = &backend.transport;
-        let alike = self.0.entry(Kind::from(transport)).or_default();
+        let alike = self.0.entry(Kind::from(transport.as_ref())).or_default();
         *alike.entry(transport.keep_alive.clone()).or_default() += 1;
     }
 
     pub(crate) fn remove(&mut self, backend: &Backend) {
         let (kind, kept) = (
-            Kind::from(&backend.transport),
+            Kind::from(backend.transport.as_ref()),
             &backend.transport.keep_alive,
         );
         let Some(alike) = self.0.get_mut(&kind) else {

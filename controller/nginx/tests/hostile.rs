@@ -160,10 +160,10 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
 /// Mirror whose copies have no body.
 fn bodiless() -> Backend {
     Backend {
-        transport: Transport {
+        transport: Arc::new(Transport {
             copies: Some(Copies::Bodiless),
             ..Transport::default()
-        },
+        }),
         ..Backend::default()
     }
 }
@@ -184,10 +184,10 @@ fn of_pods(text: &str) -> Backend {
         ..UpstreamTls::default()
     };
     Backend {
-        transport: Transport {
+        transport: Arc::new(Transport {
             tls: Some(tls),
             ..Transport::default()
-        },
+        }),
         ..Backend::default()
     }
 }

@@ -11,7 +11,7 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
     let endpoint = |endpoint: &ir::Endpoint| wire::Endpoint {
         address: endpoint.address.to_string(),
         weight: endpoint.weight,
-        zones: endpoint.zones.clone(),
+        zones: endpoint.zones.to_vec(),
         draining: endpoint.draining,
         backup: endpoint.backup,
         unhealthy: endpoint.unhealthy,
@@ -25,7 +25,7 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
             .as_str()
             .replace('/', "-"),
         load_balance: load_balance(&backend.load_balance),
-        affinity: backend.affinity.as_ref().map(session::affinity),
+        affinity: backend.affinity.as_deref().map(session::affinity),
         slow_start: backend.health.slow_start,
         outlier: backend.health.outlier_detection.as_ref().map(outlier),
         prefer_zone: backend.prefer_zone,

@@ -7,13 +7,12 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
-use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::{L4Protocol, ReasonCode, Stream, StreamPort, Transport};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::{
     BackendRefs, BackendSettings, BackendSource, Balance, Kind, ObjectCache, ObjectKey, ObjectRef,
-    Port, ReferenceSite, Report, Reporter, Severity,
+    Port, ReferenceSite, Report, Reporter, Service, Severity,
 };
 
 use crate::Options;
@@ -200,12 +199,7 @@ fn target(layer: L4Protocol, text: &str) -> Parsed<Target<'_>> {
 
 /// By its name where it has one: a Service may have the same number for TCP and for UDP.
 fn port_of(service: &Service, layer: L4Protocol, wanted: &str) -> Option<Port> {
-    let ports = service
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.ports.as_deref())
-        .unwrap_or_default();
-    let found = ports.iter().find(|port| {
+    let found = service.ports().iter().find(|port| {
         let is_target = match &port.target_port {
             Some(IntOrString::String(target)) => target == wanted,
             _ => false,

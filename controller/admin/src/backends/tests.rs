@@ -145,7 +145,7 @@ fn a_session_is_shown_with_its_cookie_and_where_it_holds() {
         cookie,
         change_on_failure: false,
     };
-    let shown = changed(|config| web(config).affinity = Some(affinity));
+    let shown = changed(|config| web(config).affinity = Some(affinity.into()));
     let expected = json!({
         "name": "cookie", "mode": "balanced",
         "cookieSessionAffinity": {"name": "route", "maxage": "60", "samesite": "Lax", "locations": {"_": ["/"]}},

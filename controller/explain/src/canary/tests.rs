@@ -169,11 +169,11 @@ fn a_session_may_say_otherwise() {
         max_age: None,
     };
     let sticky = Backend {
-        affinity: Some(Affinity {
+        affinity: Some(Box::new(Affinity {
             mode: AffinityMode::Balanced,
             cookie,
             change_on_failure: false,
-        }),
+        })),
         ..pods()
     };
     let config = config(&[("new", weight(100))], &[("web", sticky), ("new", pods())]);

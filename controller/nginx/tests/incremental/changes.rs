@@ -164,7 +164,7 @@ fn header(value: &str) -> Header {
 
 fn backend(variant: usize) -> Backend {
     let mut backend = Backend::default();
-    let transport = &mut backend.transport;
+    let transport = Arc::make_mut(&mut backend.transport);
     let tls = |verified: bool| UpstreamTls {
         certificate: Some(secret_id(1)),
         verify: verified.then(|| Verify {

@@ -6,10 +6,11 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use sluice_ir::{BackendId, Canary};
+use sluice_ir::{BackendId, Canary, Transport};
 
-use crate::backends::{Authority, BackendRef, BackendSource, ReferencePrecedence, Source};
+use crate::backends::{Authority, BackendRef, BackendSource, Balance, ReferencePrecedence, Source};
 use crate::canaries::{CanaryCandidate, resolve_canaries};
 use crate::ids::without_variant;
 use crate::{ObjectKey, Report};
@@ -22,6 +23,9 @@ pub(crate) struct BackendRegistry {
     by_service: BTreeMap<ObjectKey, Vec<BackendId>>,
     /// Entries that have changed since they were resolved.
     open: BTreeSet<BackendId>,
+    /// Those of the last reference: most references say the same.
+    last_balance: Arc<Balance>,
+    last_transport: Arc<Transport>,
 }
 
 /// References to one port of a Service, and what they resolve to.
@@ -46,7 +50,9 @@ pub(crate) struct EntryChanges {
 }
 
 impl BackendRegistry {
-    pub(crate) fn add_ref(&mut self, precedence: ReferencePrecedence, backend_ref: BackendRef) {
+    pub(crate) fn add_ref(&mut self, precedence: ReferencePrecedence, mut backend_ref: BackendRef) {
+        share(&mut self.last_balance, &mut backend_ref.balance);
+        share(&mut self.last_transport, &mut backend_ref.transport);
         let port = without_variant(&backend_ref.id);
         self.entry(&port)
             .backend_refs
@@ -178,6 +184,15 @@ fn source<'a>(sources: &'a [(BackendId, Source)], id: &BackendId) -> Option<&'a 
     sources.get(place).map(|(_, source)| source)
 }
 
+/// Makes equal values the same.
+fn share<T: PartialEq>(last: &mut Arc<T>, value: &mut Arc<T>) {
+    if value == last {
+        *value = Arc::clone(last);
+    } else {
+        *last = Arc::clone(value);
+    }
+}
+
 /// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
 /// first that asks for sessions has them.
 fn sources(
@@ -189,11 +204,14 @@ fn sources(
     else {
         return Box::default();
     };
-    let mut balance = first.balance.clone();
     let mut peers = backend_refs
         .values()
         .filter(|backend_ref| backend_ref.authority == first.authority);
-    balance.affinity = peers.find_map(|backend_ref| backend_ref.balance.affinity.clone());
+    let affinity = peers.find_map(|backend_ref| backend_ref.balance.affinity.clone());
+    let mut balance = Arc::clone(&first.balance);
+    if balance.affinity != affinity {
+        Arc::make_mut(&mut balance).affinity = affinity;
+    }
     let mut sources: BTreeMap<BackendId, (Authority, Source)> = BTreeMap::new();
     for BackendRef {
         id,
@@ -214,7 +232,8 @@ fn sources(
                     balance,
                     transport,
                     attempts: *attempts,
-                    sites: Vec::new(),
+                    // Most backends have one.
+                    sites: Vec::with_capacity(1),
                 },
             )
         };

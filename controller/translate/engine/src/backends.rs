@@ -24,7 +24,7 @@ pub struct Balance {
     /// The algorithm.
     pub load_balance: LoadBalance,
     /// Session affinity.
-    pub affinity: Option<Affinity>,
+    pub affinity: Option<Box<Affinity>>,
     /// Outlier detection.
     pub health: HealthPolicy,
     /// True if endpoints near the data plane come first.
@@ -113,8 +113,8 @@ pub enum BackendSource {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) origin: BackendSource,
-    pub(crate) balance: Balance,
-    pub(crate) transport: Transport,
+    pub(crate) balance: Arc<Balance>,
+    pub(crate) transport: Arc<Transport>,
     /// The most that any route asks for.
     pub(crate) attempts: NonZeroU8,
     pub(crate) sites: Vec<ReferenceSite>,
@@ -128,9 +128,9 @@ pub struct BackendRef {
     /// Source of its endpoints.
     pub origin: BackendSource,
     /// The choice among its endpoints.
-    pub balance: Balance,
+    pub balance: Arc<Balance>,
     /// The transport to them.
-    pub transport: Transport,
+    pub transport: Arc<Transport>,
     /// Endpoints that are tried for one request, at most.
     pub attempts: NonZeroU8,
     /// The field that names it.
@@ -221,13 +221,12 @@ impl BackendRefs {
         } else {
             ids::variant(&plain, &label(transport))
         };
-        let (balance, transport) = (balance.clone(), transport.clone());
         let precedence = self.next_precedence();
         let backend_ref = BackendRef {
             id: id.clone(),
             origin,
-            balance,
-            transport,
+            balance: Arc::new(balance.clone()),
+            transport: Arc::new(transport.clone()),
             attempts,
             site,
             authority,

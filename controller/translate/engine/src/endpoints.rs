@@ -67,7 +67,7 @@ pub(crate) fn resolve(
             let new = sluice_ir::Endpoint {
                 address,
                 weight,
-                zones,
+                zones: zones.into(),
                 draining: terminates || rests,
                 backup,
                 unhealthy: false,

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sluice_syntax::{is_dns_name, shortened};
 
 use crate::kind::for_each_kind;
-use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Pod, key_of};
+use crate::named::Named;
+use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Pod, Service};
 
 macro_rules! objects {
     ($($(#[$doc:meta])* $kind:ident, $api_version:literal, $scope:ident;)*) => {
@@ -30,12 +30,12 @@ macro_rules! objects {
                 match self { $(Object::$kind(_) => Kind::$kind),* }
             }
 
-            fn metadata(&self) -> &ObjectMeta {
-                match self { $(Object::$kind(object) => &object.metadata),* }
+            fn named(&self) -> &dyn Named {
+                match self { $(Object::$kind(object) => &**object),* }
             }
 
-            fn metadata_mut(&mut self) -> &mut ObjectMeta {
-                match self { $(Object::$kind(object) => &mut Arc::make_mut(object).metadata),* }
+            fn named_mut(&mut self) -> &mut dyn Named {
+                match self { $(Object::$kind(object) => Arc::<$kind>::make_mut(object)),* }
             }
         }
     };
@@ -107,20 +107,19 @@ impl Object {
         };
         let mut unknown_fields = Vec::new();
         let mut object = Object::parse(kind, value, &mut unknown_fields)?;
-        let metadata = object.metadata_mut();
-        if kind.is_namespaced() {
-            metadata
-                .namespace
-                .get_or_insert_with(|| "default".to_owned());
+        if kind.is_namespaced() && object.named().namespace().is_none() {
+            object.named_mut().set_namespace("default".to_owned());
         }
-        check_names(kind, metadata)?;
+        check_names(kind, object.named())?;
         Ok((object, unknown_fields))
     }
 
     /// Its namespace and name.
     #[must_use]
     pub fn key(&self) -> ObjectKey {
-        key_of(self.metadata())
+        let part = |part: Option<&str>| part.unwrap_or_default().to_owned();
+        let named = self.named();
+        ObjectKey::new(part(named.namespace()), part(named.name()))
     }
 
     /// Its kind and name.
@@ -170,9 +169,9 @@ fn field(path: &serde_ignored::Path<'_>) -> String {
 }
 
 /// Names become parts of ids, file names and log lines: what the API server would refuse never gets that far.
-fn check_names(kind: Kind, metadata: &ObjectMeta) -> Result<(), InvalidObject> {
-    let name = metadata.name.as_deref().unwrap_or_default();
-    let namespace = metadata.namespace.as_deref().unwrap_or("default");
+fn check_names(kind: Kind, object: &dyn Named) -> Result<(), InvalidObject> {
+    let name = object.name().unwrap_or_default();
+    let namespace = object.namespace().unwrap_or("default");
     let malformed = |field: &str, got: &str| InvalidObject::Malformed {
         object: kind.as_str().to_owned(),
         field: field.to_owned(),

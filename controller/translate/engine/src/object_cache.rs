@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
 
 use crate::known_secret::KnownSecret;
 use crate::pods::{Pods, services_of};
-use crate::{Change, EndpointHealth, EndpointSlice, Kind, Object, ObjectKey, Pod, Resolution};
+use crate::{
+    Change, EndpointHealth, EndpointSlice, Kind, Object, ObjectKey, Pod, Resolution, Service,
+};
 
 /// Objects that routes may refer to, by kind and name, and other facts about the cluster.
 #[derive(Clone, Debug, Default)]

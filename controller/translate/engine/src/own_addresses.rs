@@ -12,12 +12,12 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use k8s_openapi::api::core::v1::{Service, ServicePort};
+use k8s_openapi::api::core::v1::ServicePort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::Transport;
 
 use crate::{
-    AddressPolicy, Carries, Changes, Forbidden, Kind, ObjectCache, ObjectKey, Provenance,
+    AddressPolicy, Carries, Changes, Forbidden, Kind, ObjectCache, ObjectKey, Provenance, Service,
     UpstreamOptions,
 };
 
@@ -128,33 +128,13 @@ fn addresses_of_service(
     service: &Service,
     policy: &AddressPolicy,
 ) -> BTreeMap<SocketAddr, Carries> {
-    let Some(spec) = &service.spec else {
-        return BTreeMap::new();
-    };
-    let written = spec
-        .cluster_ip
-        .iter()
-        .chain(spec.cluster_ips.iter().flatten());
-    let written = written
-        .chain(spec.external_ips.iter().flatten())
-        .chain(&spec.load_balancer_ip);
-    let balancers = service
-        .status
-        .as_ref()
-        .and_then(|status| status.load_balancer.as_ref());
-    let balancers = balancers
-        .into_iter()
-        .flat_map(|status| status.ingress.iter().flatten());
-    let texts = written.chain(balancers.filter_map(|balancer| balancer.ip.as_ref()));
-    let ips: BTreeSet<IpAddr> = texts
-        .filter_map(|text| text.parse::<IpAddr>().ok())
-        .map(|ip| ip.to_canonical())
-        .collect();
-    let ports = spec.ports.iter().flatten();
+    let ports = service.ports().iter();
     let ports =
         ports.filter_map(|port| Some((u16::try_from(port.port).ok()?, carries(port, policy))));
     let ports: Vec<(u16, Carries)> = ports.collect();
-    ips.iter()
+    service
+        .addresses
+        .iter()
         .flat_map(|ip| {
             ports
                 .iter()

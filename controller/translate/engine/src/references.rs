@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{ConfigMap, Service};
+use k8s_openapi::api::core::v1::ConfigMap;
 use sluice_ir::ReasonCode;
 use sluice_syntax::value;
 
 use crate::known_secret::KnownSecret;
 use crate::report::Cause;
-use crate::{AddressPolicy, Kind, ObjectCache, ObjectKey, ObjectRef};
+use crate::{AddressPolicy, Kind, ObjectCache, ObjectKey, ObjectRef, Service};
 
 /// Lookup of the objects that Ingresses may name, which records each as a dependency, whether it was there or not: what was
 /// made with it holds until one of those changes.

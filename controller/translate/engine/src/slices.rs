@@ -3,8 +3,9 @@
 
 use k8s_openapi::api::discovery::v1 as kubernetes;
 use k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointPort};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
+
+use crate::named::Names;
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -13,8 +14,7 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "kubernetes::EndpointSlice")]
 pub struct EndpointSlice {
-    /// Its names, and no more.
-    pub(crate) metadata: ObjectMeta,
+    pub(crate) names: Names,
     /// The Service that it says it is of.
     pub(crate) service: Option<Box<str>>,
     pub(crate) ports: Box<[EndpointPort]>,
@@ -41,27 +41,16 @@ impl From<kubernetes::EndpointSlice> for EndpointSlice {
             endpoints,
             ..
         } = slice;
-        let ObjectMeta {
-            name,
-            namespace,
-            labels,
-            ..
-        } = metadata;
-        let service = labels
-            .and_then(|mut labels| labels.remove(SERVICE_NAME))
-            .map(String::into_boxed_str);
-        let own = namespace.as_deref().unwrap_or("default");
+        let labels = metadata.labels.as_ref();
+        let service = labels.and_then(|labels| labels.get(SERVICE_NAME));
+        let service = service.map(|service| service.as_str().into());
+        let own = metadata.namespace.as_deref().unwrap_or("default");
         let endpoints = endpoints
             .into_iter()
             .map(|endpoint| Endpoint::from_kubernetes(endpoint, own))
             .collect();
-        let metadata = ObjectMeta {
-            name,
-            namespace,
-            ..ObjectMeta::default()
-        };
         EndpointSlice {
-            metadata,
+            names: metadata.into(),
             service,
             ports: ports.unwrap_or_default().into(),
             endpoints,

@@ -376,7 +376,7 @@ fn upstream_settings(
         for_https,
         balance: Balance {
             load_balance,
-            affinity,
+            affinity: affinity.map(Box::new),
             health: outlier_detection::outlier_detection(view, reached),
             prefer_zone,
             service_upstream,

@@ -127,7 +127,7 @@ pub(super) fn outlier_detection(
     HealthPolicy {
         slow_start,
         outlier_detection: ejection(view),
-        check: health_check::health_check(view, reached),
+        check: health_check::health_check(view, reached).map(Box::new),
     }
 }
 

@@ -83,6 +83,8 @@ fn endpoint(endpoint: &Endpoint) -> LbEndpoint {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn backend(endpoints: &[&str]) -> Backend {
@@ -103,7 +105,7 @@ mod tests {
             assignment.endpoints[0].lb_endpoints.len()
         };
         assert_eq!(count(&backend), 1);
-        backend.transport.protocol = Protocol::FastCgi;
+        Arc::make_mut(&mut backend.transport).protocol = Protocol::FastCgi;
         assert_eq!(count(&backend), 0);
     }
 

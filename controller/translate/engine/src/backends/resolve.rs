@@ -1,5 +1,7 @@
 //! Resolving a backend: the endpoints that it has right now.
 
+use std::sync::Arc;
+
 use sluice_ir::{Backend, BackendId, Endpoint, ReasonCode};
 
 use super::service::{Pods, find};
@@ -75,10 +77,10 @@ fn without_endpoints(id: &BackendId, source: &Source) -> Backend {
         health,
         prefer_zone,
         ..
-    } = source.balance.clone();
+    } = Balance::clone(&source.balance);
     Backend {
         variant_of: (plain != *id).then_some(plain),
-        transport: source.transport.clone(),
+        transport: Arc::clone(&source.transport),
         load_balance,
         affinity,
         health,

@@ -1,8 +1,8 @@
 //! Service of a backend: its port, its address, its external name.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use k8s_openapi::api::core::v1::{Service, ServicePort};
+use k8s_openapi::api::core::v1::ServicePort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::{Hostname, ReasonCode};
 use sluice_syntax::DnsName;
@@ -15,7 +15,7 @@ use crate::report::Reporter;
 use crate::service_port::Port;
 use crate::upstream_url::{self, UpstreamUrl};
 use crate::{
-    Kind, ObjectCache, ObjectKey, ObjectRef, Provenance, Report, Severity, UpstreamOptions,
+    Kind, ObjectCache, ObjectKey, ObjectRef, Provenance, Report, Service, Severity, UpstreamOptions,
 };
 
 /// Source of the endpoints of a Service.
@@ -82,11 +82,7 @@ pub(super) fn find<'a>(
     let Some(service) = cluster.service(key) else {
         return Err(Missing::Service(key.clone()));
     };
-    let spec = service.spec.as_ref();
-    if spec.and_then(|spec| spec.type_.as_deref()) == Some("ExternalName") {
-        let name = spec
-            .and_then(|spec| spec.external_name.as_deref())
-            .unwrap_or_default();
+    if let Some(name) = &service.external_name {
         return external(name, service, wanted, options)
             .map(Pods::External)
             .map_err(|got| {
@@ -104,7 +100,9 @@ pub(super) fn find<'a>(
             format!("expected a port of Service {key}, got {wanted}"),
         )
     })?;
-    let address = cluster_ip(service).filter(|_| source.balance.service_upstream);
+    let address = service
+        .cluster_ip
+        .filter(|_| source.balance.service_upstream);
     let (Some(ip), Ok(number)) = (address, u16::try_from(port.port)) else {
         // A headless Service has no address; then its pods are asked, as always.
         return Ok(Pods::Listed(port));
@@ -128,16 +126,12 @@ pub fn service_address(
     let (key, wanted) = target.service()?;
     let service = tracker.service(&key)?;
     let port = u16::try_from(port_of(service, &wanted)?.port).ok()?;
-    let address = SocketAddr::new(cluster_ip(service)?, port);
+    let address = SocketAddr::new(service.cluster_ip?, port);
     tracker
         .addresses
         .check(address, Provenance::Written)
         .is_ok()
         .then_some(address)
-}
-
-fn cluster_ip(service: &Service) -> Option<IpAddr> {
-    service.spec.as_ref()?.cluster_ip.as_deref()?.parse().ok()
 }
 
 /// A Service that is another name. The error says what it is instead.
@@ -169,12 +163,7 @@ fn external(
 
 /// By number, by target port or by name.
 fn port_of<'a>(service: &'a Service, wanted: &Port) -> Option<&'a ServicePort> {
-    let ports = service
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.ports.as_deref())
-        .unwrap_or_default();
-    ports.iter().find(|port| match wanted {
+    service.ports().iter().find(|port| match wanted {
         Port::First => true,
         Port::Number(number) => port.port == *number,
         Port::Name(name) => {

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn what_envoy_does_otherwise_is_the_filters() {
         let check = HealthPolicy {
-            check: Some(HealthCheck::at("/".to_owned())),
+            check: Some(HealthCheck::at("/".to_owned()).into()),
             ..HealthPolicy::default()
         };
         let named = |name, weights: &[u16], health| Backend {

@@ -1,0 +1,64 @@
+//! Names of objects, whatever else of their metadata is kept.
+
+use k8s_openapi::Metadata;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// What an object is called, and nothing else of its metadata.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Names {
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+}
+
+impl From<ObjectMeta> for Names {
+    fn from(metadata: ObjectMeta) -> Self {
+        Names {
+            namespace: metadata.namespace,
+            name: metadata.name,
+        }
+    }
+}
+
+/// An object that has a name.
+pub(crate) trait Named {
+    fn namespace(&self) -> Option<&str>;
+    fn name(&self) -> Option<&str>;
+    fn set_namespace(&mut self, namespace: String);
+}
+
+impl<T: Metadata<Ty = ObjectMeta>> Named for T {
+    fn namespace(&self) -> Option<&str> {
+        self.metadata().namespace.as_deref()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.metadata().name.as_deref()
+    }
+
+    fn set_namespace(&mut self, namespace: String) {
+        self.metadata_mut().namespace = Some(namespace);
+    }
+}
+
+macro_rules! by_field {
+    ($($kind:ty, $field:ident;)*) => {
+        $(impl Named for $kind {
+            fn namespace(&self) -> Option<&str> {
+                self.$field.namespace.as_deref()
+            }
+
+            fn name(&self) -> Option<&str> {
+                self.$field.name.as_deref()
+            }
+
+            fn set_namespace(&mut self, namespace: String) {
+                self.$field.namespace = Some(namespace);
+            }
+        })*
+    };
+}
+by_field! {
+    crate::EndpointSlice, names;
+    crate::Service, names;
+    crate::Pod, metadata;
+}

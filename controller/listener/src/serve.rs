@@ -25,6 +25,10 @@ use crate::clients::{ClientAddress, Clients, ListenerLimits};
 const PING_INTERVAL: Duration = Duration::from_secs(60);
 const PING_TIMEOUT: Duration = ListenerLimits::DATA_PLANE_WRITE_TIMEOUT;
 
+/// What a stream has written and its client has not read. There may be hundreds of clients that read for long: hyper's 400 KB are
+/// more than all else that is remembered of one.
+const SEND_BUFFER: usize = 64 * 1024;
+
 /// Answers on a listener, within limits, for as long as it is polled. A panic costs one connection.
 pub async fn serve_router<L>(mut listener: L, router: Router, limits: ListenerLimits)
 where
@@ -61,7 +65,8 @@ where
     http.http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(Some(PING_INTERVAL))
-        .keep_alive_timeout(PING_TIMEOUT);
+        .keep_alive_timeout(PING_TIMEOUT)
+        .max_send_buf_size(SEND_BUFFER);
     let http = if limits.http2 {
         http
     } else {

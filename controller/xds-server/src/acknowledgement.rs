@@ -23,7 +23,7 @@ impl fmt::Display for TooManyNames {
     }
 }
 
-/// Names and the versions that were sent; `None` is a removal.
+/// Names, in order, and the versions that were sent; `None` is a removal.
 pub(crate) type Sent = Vec<(Name, Option<Version>)>;
 
 /// ACK or NACK of the response in flight.
@@ -42,4 +42,13 @@ pub(crate) struct InFlight {
     pub(crate) sent: Sent,
     /// Everything up to here is answered when this response is.
     pub(crate) covers: Option<Generation>,
+}
+
+impl InFlight {
+    /// True if it says something about this name.
+    pub(crate) fn has(&self, name: &Name) -> bool {
+        self.sent
+            .binary_search_by(|(sent, _)| sent.cmp(name))
+            .is_ok()
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Subscription {
     known: Known,
     /// Names of resources that may differ from what the client has.
     dirty: OrdSet<Name>,
-    /// Names that the client waits for, whatever it has.
+    /// Names that the client waits for although it has them, or is about to.
     forced: BTreeSet<Name>,
     /// Parts of a refused response, each to be sent alone.
     suspects: Vec<OrdSet<Name>>,
@@ -159,7 +159,11 @@ impl Subscription {
     /// Answers about this name even when the client has it: a cluster that warms waits for its endpoints again.
     pub(crate) fn force(&mut self, name: Name) {
         self.dirty.insert(name.clone());
-        self.forced.insert(name);
+        let is_sent = self.in_flight.as_ref().is_some_and(|it| it.has(&name));
+        // Whoever has nothing yet and asks by name is answered anyway, without a set of ten thousand names for it.
+        if is_sent || self.known.get(&name).is_some() || !self.names.contains(&name) {
+            self.forced.insert(name);
+        }
     }
 
     pub(crate) fn wants(&self, name: &Name) -> bool {
@@ -392,7 +396,7 @@ impl Subscription {
         }
         match stored {
             Some(stored) if forced || known != Some(&version) => Need::Set(stored),
-            None if forced || known.is_some() => Need::Remove,
+            None if forced || known.is_some() || self.names.contains(name) => Need::Remove,
             _ => Need::Nothing,
         }
     }

@@ -93,6 +93,33 @@ async fn asking_again_is_answered_again() {
 }
 
 #[tokio::test]
+async fn asking_again_is_answered_again_also_before_the_first_answer_was_accepted() {
+    let store = store();
+    store.apply(set(Endpoints, "1", &["a", "b", "c"]));
+    let mut client = FakeClient::open(&connect(&store).await).await;
+    client.subscribe(Endpoints, &["a", "b"]).await;
+    let first = client.receive().await;
+    client.subscribe(Endpoints, &["b", "c"]).await;
+    client.ack(&first).await;
+    assert_eq!(client.accept().await, "endpoints +b +c");
+    client.silent().await;
+}
+
+#[tokio::test]
+async fn what_goes_before_it_was_sent_is_answered() {
+    let store = store();
+    store.apply(set(Endpoints, "1", &["a", "b"]));
+    let mut client = FakeClient::open(&connect(&store).await).await;
+    client.subscribe(Endpoints, &["a"]).await;
+    let first = client.receive().await;
+    client.subscribe(Endpoints, &["b"]).await;
+    store.apply(remove(Endpoints, &["b"]));
+    client.ack(&first).await;
+    assert_eq!(client.accept().await, "endpoints -b");
+    client.silent().await;
+}
+
+#[tokio::test]
 async fn what_is_unsubscribed_comes_no_more() {
     let store = store();
     store.apply(set(Route, "1", &["a", "b"]));

@@ -231,7 +231,7 @@ impl Bench {
             Bench::RouteChurn(bench) => bench.rows(),
             Bench::TlsHosts(bench) => bench.rows(),
             Bench::ExternalAuth(bench) => bench.rows().into(),
-            Bench::Fleet(bench) => bench.rows().into(),
+            Bench::Fleet(bench) => bench.rows(),
             Bench::Comeback(bench) => bench.rows().into(),
             Bench::Admission(bench) => bench.rows(),
             Bench::Peers(bench) => bench.rows(),

@@ -13,11 +13,11 @@ use crate::{Affinity, HealthPolicy, LoadBalance, Transport, is_default};
 /// knows its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct BackendId(String);
+pub struct BackendId(Arc<str>);
 
 impl BackendId {
     /// An id as an input composes it.
-    pub fn new(text: impl Into<String>) -> Self {
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
         BackendId(text.into())
     }
 

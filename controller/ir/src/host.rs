@@ -1,13 +1,14 @@
 //! Names of hosts, and which of them a server answers to.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
 /// A DNS name in lower case, without a wildcard: what RFC 1123 and Kubernetes allow in a host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct Hostname(String);
+pub struct Hostname(Arc<str>);
 
 /// A text that is not a host name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ impl Hostname {
         let lower = text.to_ascii_lowercase();
         let valid = lower.len() <= 253 && lower.split('.').all(is_label);
         if valid {
-            Ok(Hostname(lower))
+            Ok(Hostname(lower.into()))
         } else {
             Err(InvalidHostname)
         }
@@ -72,7 +73,7 @@ impl ServerName {
         // What follows a dot in a name is one.
         host.as_str()
             .split_once('.')
-            .map(|(_, suffix)| Hostname(suffix.to_owned()))
+            .map(|(_, suffix)| Hostname(suffix.into()))
     }
 
     /// True if it is the name of one host.

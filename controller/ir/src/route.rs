@@ -159,7 +159,7 @@ pub struct ErrorRequest {
 /// Id of a route, unique in a configuration. Data planes carry it; the filter and metrics look it up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct RouteId(String);
+pub struct RouteId(Arc<str>);
 
 /// Routes of our own, to error services and mirrors, begin with it.
 const INTERNAL_ROUTE: char = '!';
@@ -169,29 +169,29 @@ impl RouteId {
     #[must_use]
     pub fn new(text: &str) -> Self {
         RouteId(match text.chars().next() {
-            Some(INTERNAL_ROUTE) => format!("%21{}", &text[1..]),
-            Some('%') => format!("%25{}", &text[1..]),
-            _ => text.to_owned(),
+            Some(INTERNAL_ROUTE) => format!("%21{}", &text[1..]).into(),
+            Some('%') => format!("%25{}", &text[1..]).into(),
+            _ => text.into(),
         })
     }
 
     /// Requests to an error service.
     #[must_use]
     pub fn error_service(service: &BackendId) -> Self {
-        RouteId(format!("{INTERNAL_ROUTE}errors {service}"))
+        RouteId(format!("{INTERNAL_ROUTE}errors {service}").into())
     }
 
     /// Copies of requests.
     #[must_use]
     pub fn mirror(backend: &BackendId) -> Self {
-        RouteId(format!("{INTERNAL_ROUTE}copies {backend}"))
+        RouteId(format!("{INTERNAL_ROUTE}copies {backend}").into())
     }
 
     /// The only route of a server with this path. A host name holds none of `=`, `~` and `/`, so the parts cannot run into each
     /// other.
     #[must_use]
     pub fn from_path(server: &ServerName, path: &PathMatch) -> Self {
-        RouteId(match path {
+        let text = match path {
             PathMatch::Exact(path) => format!("{server}={path}"),
             PathMatch::Prefix(path) => format!("{server}{path}"),
             PathMatch::Regex(regex) => {
@@ -204,7 +204,8 @@ impl RouteId {
                 let conditions: String = conditions.collect();
                 format!("{server}{sign}{conditions}{}", regex.pattern)
             }
-        })
+        };
+        RouteId(text.into())
     }
 
     /// The id as the data plane and the filter see it.

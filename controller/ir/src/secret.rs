@@ -1,17 +1,18 @@
 //! Secrets.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
 /// Id of a secret, unique in a configuration. Data planes carry it; only the input that composed it knows its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct SecretId(String);
+pub struct SecretId(Arc<str>);
 
 impl SecretId {
     /// An id as an input composes it.
-    pub fn new(text: impl Into<String>) -> Self {
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
         SecretId(text.into())
     }
 

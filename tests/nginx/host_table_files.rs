@@ -14,7 +14,7 @@ use crate::fixture::{Fixture, HOST};
 use crate::managed::reloads;
 
 /// The index of the table that nginx reads.
-fn index(sluice: &Sluice) -> Result<PathBuf> {
+pub(crate) fn index(sluice: &Sluice) -> Result<PathBuf> {
     let entries = fs::read_dir(sluice.run_dir().join("nginx/hosts"))?;
     let paths = entries.map(|entry| Ok(entry?.path()));
     let paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
@@ -22,7 +22,7 @@ fn index(sluice: &Sluice) -> Result<PathBuf> {
     paths.into_iter().find(is_index).context("an index")
 }
 
-fn replace(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn replace(path: &Path, text: &str) -> Result<()> {
     let staged = path.with_extension("staged");
     fs::write(&staged, text)?;
     Ok(fs::rename(staged, path)?)

@@ -25,6 +25,7 @@ mod headers;
 mod health_checks;
 mod host_table;
 mod host_table_files;
+mod host_table_order;
 mod ipv6;
 mod joined_headers;
 mod limits;

@@ -19,7 +19,12 @@ pub enum PollResponse {
     /// The version asked with is the current one: wait.
     Current,
     /// A document to send, encoded.
-    Document(Arc<[u8]>),
+    Document {
+        /// The document.
+        json: Arc<[u8]>,
+        /// Hash of the host table of nginx that goes with it.
+        host_table: Option<u128>,
+    },
 }
 
 /// The current tables and how they came about.
@@ -33,7 +38,7 @@ pub struct Log {
     hosts: Table<()>,
     names_hosts: bool,
     /// Of an nginx.
-    host_table_hash: u128,
+    host_table_hash: Option<u128>,
     steps: VecDeque<Step>,
     encoded: HashMap<String, Arc<[u8]>>,
 }
@@ -47,7 +52,7 @@ impl Log {
             self.sequence,
             content
                 .wrapping_add(self.hosts.content())
-                .wrapping_add(self.host_table_hash),
+                .wrapping_add(self.host_table_hash.unwrap_or_default()),
         )
     }
 
@@ -83,7 +88,7 @@ impl Log {
         &mut self,
         before: &ir::Config,
         now: &ir::Config,
-        host_table_hash: u128,
+        host_table_hash: Option<u128>,
     ) -> bool {
         let changed_backends: Vec<_> = ir::changed(&before.backends, &now.backends)
             .map(|changed| changed.name)
@@ -207,7 +212,7 @@ impl Log {
             since.and_then(|version| self.steps.iter().rposition(|step| step.base == version));
         let question = base.map_or_else(String::new, |step| step.to_string());
         if let Some(known) = self.encoded.get(&question) {
-            return PollResponse::Document(Arc::clone(known));
+            return self.document(Arc::clone(known));
         }
         let tables = match base {
             Some(step) => Tables::Delta(self.delta(step)),
@@ -215,7 +220,14 @@ impl Log {
         };
         let document: Arc<[u8]> = PluginConfig::with_tables(tables).to_json().into();
         self.encoded.insert(question, Arc::clone(&document));
-        PollResponse::Document(document)
+        self.document(document)
+    }
+
+    fn document(&self, json: Arc<[u8]>) -> PollResponse {
+        PollResponse::Document {
+            json,
+            host_table: self.host_table_hash,
+        }
     }
 
     /// Everything at the current version.
@@ -282,7 +294,7 @@ mod tests {
     }
 
     fn document(answer: &PollResponse) -> Tables {
-        let PollResponse::Document(bytes) = answer else {
+        let PollResponse::Document { json: bytes, .. } = answer else {
             panic!("{answer:?}")
         };
         PluginConfig::parse(bytes).unwrap().tables.unwrap()
@@ -300,10 +312,10 @@ mod tests {
     #[test]
     fn another_host_table_is_another_version_with_nothing_in_it() {
         let (mut log, config) = (Log::default(), config(&[("a", &["10.0.0.1:80"])]));
-        log.advance_with_host_table(&ir::Config::default(), &config, 1);
+        log.advance_with_host_table(&ir::Config::default(), &config, Some(1));
         let before = log.version();
-        assert!(!log.advance_with_host_table(&config, &config, 1) && !log.replace(&config));
-        assert!(log.advance_with_host_table(&config, &config, 2));
+        assert!(!log.advance_with_host_table(&config, &config, Some(1)) && !log.replace(&config));
+        assert!(log.advance_with_host_table(&config, &config, Some(2)));
         let expected = wire::Delta::between(before, log.version());
         assert_eq!(document(&log.answer(Some(before))), Tables::Delta(expected));
     }

@@ -322,7 +322,7 @@ impl Publisher {
             // Old workers live on for a while, and another change may follow before they are gone.
             let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_accepted));
             let staged = nginx.stage(config, is_loaded);
-            let table = staged.table().unwrap_or_default();
+            let table = staged.table();
             let logged = self.known.as_ref().unwrap_or(before);
             self.served
                 .log

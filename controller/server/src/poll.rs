@@ -2,7 +2,7 @@
 //!
 //! | answer | when |
 //! |---|---|
-//! | 200, a document | there is something newer than `since`, or no `since` was given |
+//! | 200, a document; to nginx, with the host table that goes with it | there is something newer than `since`, or no `since` was given |
 //! | 204 | nothing new for [`HOLD`]; ask again |
 //! | 400 | `since` is not a version |
 //! | 503 | nothing has been published yet |
@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use sluice_filter_config::Version;
+use sluice_filter_config::{HOST_TABLE_HEADER, Version};
 use sluice_plugin::{Log, PollResponse};
 use tokio::sync::{Mutex, watch};
 
@@ -53,7 +53,8 @@ impl SharedLog {
         loop {
             publications.mark_unchanged();
             let answer = self.answer(since).await;
-            if matches!(answer, PollResponse::Document(_)) || publications.changed().await.is_err()
+            if matches!(answer, PollResponse::Document { .. })
+                || publications.changed().await.is_err()
             {
                 return answer;
             }
@@ -76,11 +77,11 @@ pub async fn plugin_config(State(log): State<SharedLog>, RawQuery(query): RawQue
             .into_response();
     }
     match tokio::time::timeout(HOLD, log.wait(since)).await {
-        Ok(PollResponse::Document(document)) => (
-            [(header::CONTENT_TYPE, "application/json")],
-            document.to_vec(),
-        )
-            .into_response(),
+        Ok(PollResponse::Document { json, host_table }) => {
+            let table = host_table.map(|hash| [(HOST_TABLE_HEADER, format!("{hash:032x}"))]);
+            let content_type = [(header::CONTENT_TYPE, "application/json")];
+            (content_type, table, json.to_vec()).into_response()
+        }
         Ok(PollResponse::Current) | Err(_) => StatusCode::NO_CONTENT.into_response(),
     }
 }

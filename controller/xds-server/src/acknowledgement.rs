@@ -1,6 +1,7 @@
 //! The answer to a response; and a request for more than is served.
 
 use std::fmt;
+use std::sync::Arc;
 
 use sluice_xds::Name;
 
@@ -23,8 +24,9 @@ impl fmt::Display for TooManyNames {
     }
 }
 
-/// Names, in order, and the versions that were sent; `None` is a removal.
-pub(crate) type Sent = Vec<(Name, Option<Version>)>;
+/// Names, in order, and the versions that were sent; `None` is a removal. Shared by the response on its way and what is remembered
+/// of it.
+pub(crate) type Sent = Arc<[(Name, Option<Version>)]>;
 
 /// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]

@@ -119,7 +119,7 @@ impl Client {
             Response {
                 type_url: request.type_url.clone(),
                 nonce: nonce(self.seed, self.responses),
-                removed_resources: removed.map(|name| Name::from(name.as_str())).collect(),
+                sent: removed.map(|name| (name.as_str().into(), None)).collect(),
                 ..Response::default()
             }
         })
@@ -195,8 +195,7 @@ impl Client {
             until: now,
         });
         awaiting.until = now + TIMEOUT;
-        for cluster in &response.resources {
-            let name = cluster.name.clone();
+        for name in response.set().cloned() {
             if cache.find(ResourceType::Endpoints, &name).is_none() {
                 continue;
             }
@@ -214,10 +213,7 @@ impl Client {
 
     fn endpoints(&mut self, cache: &Cache) -> Option<Response> {
         let response = self.response(ResourceType::Endpoints, ChangeSet::Sets, cache)?;
-        response
-            .resources
-            .iter()
-            .for_each(|endpoints| self.no_longer_await(&endpoints.name));
+        response.set().for_each(|name| self.no_longer_await(name));
         Some(response)
     }
 

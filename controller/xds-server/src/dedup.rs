@@ -31,8 +31,8 @@ pub(crate) fn make_unique(kind: ResourceType, response: &mut Response) {
 /// Behind the last block of the chain.
 fn make_secrets_unique(response: &mut Response) {
     let mark = format!("\n{}\n", response.nonce);
-    for resource in &mut response.resources {
-        let Ok(mut secret) = Secret::decode(resource.message.bytes()) else {
+    for message in &mut response.messages {
+        let Ok(mut secret) = Secret::decode(message.bytes()) else {
             continue;
         };
         if let Some(Type::TlsCertificate(certificate)) = &mut secret.r#type
@@ -40,7 +40,7 @@ fn make_secrets_unique(response: &mut Response) {
             && let Some(Specifier::InlineString(text)) = &mut chain.specifier
         {
             text.push_str(&mark);
-            resource.message = Message::from(secret.encode_to_vec()).into();
+            *message = Message::from(secret.encode_to_vec()).into();
         }
     }
 }
@@ -62,29 +62,19 @@ fn make_scopes_unique(response: &mut Response) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::response::Resource;
     use crate::version::Version;
     use envoy_types::pb::envoy::config::route::v3::VirtualHost;
 
     /// A resource of a response with this nonce.
     fn sent(kind: ResourceType, message: &impl prost::Message, nonce: &str) -> Vec<u8> {
-        let message = Message::from(message.encode_to_vec()).into();
-        let resource = Resource {
-            name: "name".into(),
-            version: Version::hash(b""),
-            message,
-        };
         let mut response = Response {
-            resources: vec![resource],
+            sent: [("name".into(), Some(Version::hash(b"")))].into(),
+            messages: vec![Message::from(message.encode_to_vec()).into()],
             nonce: nonce.to_owned(),
             ..Response::default()
         };
         make_unique(kind, &mut response);
-        [
-            &response.resources[0].message.bytes()[..],
-            &response.mark[..],
-        ]
-        .concat()
+        [&response.messages[0].bytes()[..], &response.mark[..]].concat()
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! The bytes of a response, piece by piece: what is not read yet costs a name and a pointer for each resource, however many
 //! clients start at the same time. A response with all scopes may have 20 MB.
 
+use std::sync::Arc;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
-use sluice_xds::Name;
 
-use crate::response::{Resource, Response};
+use crate::message::Message;
+use crate::response::Response;
 
-/// A piece is closed when it holds this much.
-const PIECE: usize = 32 * 1024;
+/// A piece is closed when it holds this much: a frame of HTTP/2.
+const PIECE: usize = 16 * 1024;
+/// What the last resource of a piece may take beyond that without a larger piece.
+const OVERHANG: usize = 4 * 1024;
 
 /// Field numbers of `DeltaDiscoveryResponse`.
 mod response {
@@ -35,10 +39,13 @@ mod any {
 #[derive(Debug)]
 pub(crate) struct Encoder {
     response: Response,
-    resources: std::vec::IntoIter<Resource>,
-    removed: std::vec::IntoIter<Name>,
+    /// How much of `sent` was written.
+    written: usize,
+    messages: std::vec::IntoIter<Arc<Message>>,
     /// Length of the message, until it was written.
     head: Option<u32>,
+    /// What of the message is not in a piece yet.
+    left: usize,
     has_ended: bool,
 }
 
@@ -46,13 +53,13 @@ impl Encoder {
     /// `None`: it is longer than a gRPC message can be.
     pub(crate) fn new(mut response: Response) -> Option<Encoder> {
         let len = u32::try_from(len(&response)).ok()?;
-        let resources = std::mem::take(&mut response.resources).into_iter();
-        let removed = std::mem::take(&mut response.removed_resources).into_iter();
+        let messages = std::mem::take(&mut response.messages).into_iter();
         Some(Encoder {
             response,
-            resources,
-            removed,
+            written: 0,
+            messages,
             head: Some(len),
+            left: len as usize,
             has_ended: false,
         })
     }
@@ -60,13 +67,23 @@ impl Encoder {
     /// Adds whole fields until the piece is full.
     fn fill(&mut self, piece: &mut BytesMut) {
         while piece.len() < PIECE {
-            if let Some(resource) = self.resources.next() {
-                put_resource(piece, &resource, &self.response);
+            if let Some((name, version)) = self.response.sent.get(self.written) {
+                self.written += 1;
+                let Some(version) = version else {
+                    put(piece, response::REMOVED_RESOURCES, name.as_bytes());
+                    continue;
+                };
+                if let Some(message) = self.messages.next() {
+                    let resource = Resource {
+                        name,
+                        version: version.to_string(),
+                        message: &message,
+                    };
+                    put_resource(piece, &resource, &self.response);
+                }
             } else if !std::mem::replace(&mut self.has_ended, true) {
                 put(piece, response::TYPE_URL, self.response.type_url.as_bytes());
                 put(piece, response::NONCE, self.response.nonce.as_bytes());
-            } else if let Some(name) = self.removed.next() {
-                put(piece, response::REMOVED_RESOURCES, name.as_bytes());
             } else {
                 return;
             }
@@ -74,60 +91,75 @@ impl Encoder {
     }
 }
 
+/// One that is set.
+struct Resource<'a> {
+    name: &'a str,
+    version: String,
+    message: &'a Message,
+}
+
 impl Iterator for Encoder {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        let mut piece = BytesMut::new();
+        let mut piece = BytesMut::with_capacity(self.left.min(PIECE) + OVERHANG);
         if let Some(len) = self.head.take() {
             // Not compressed.
             piece.put_u8(0);
             piece.put_u32(len);
         }
         self.fill(&mut piece);
+        self.left = self.left.saturating_sub(piece.len());
         (!piece.is_empty()).then(|| piece.freeze())
     }
 }
 
 fn len(response: &Response) -> usize {
-    let resources = response.resources.iter().map(|resource| {
-        let len = resource_len(resource, response);
-        field_len(response::RESOURCES, len)
+    let mut messages = response.messages.iter();
+    let sent = response.sent.iter().map(|(name, version)| {
+        let Some(version) = version else {
+            return field_len(response::REMOVED_RESOURCES, name.len());
+        };
+        let resource = messages.next().map(|message| Resource {
+            name,
+            version: version.to_string(),
+            message,
+        });
+        resource.map_or(0, |resource| {
+            field_len(response::RESOURCES, resource_len(&resource, response))
+        })
     });
-    let removed = response.removed_resources.iter();
-    let removed = removed.map(|name| field_len(response::REMOVED_RESOURCES, name.len()));
-    resources.chain(removed).sum::<usize>()
+    sent.sum::<usize>()
         + field_len(response::TYPE_URL, response.type_url.len())
         + field_len(response::NONCE, response.nonce.len())
 }
 
-fn resource_len(resource: &Resource, response: &Response) -> usize {
-    let version = resource.version.to_string().len();
-    field_len(resource::VERSION, version)
-        + field_len(resource::RESOURCE, any_len(resource, response))
+fn resource_len(resource: &Resource<'_>, response: &Response) -> usize {
+    field_len(resource::VERSION, resource.version.len())
+        + field_len(resource::RESOURCE, any_len(resource.message, response))
         + field_len(resource::NAME, resource.name.len())
 }
 
-fn any_len(resource: &Resource, response: &Response) -> usize {
+fn any_len(message: &Message, response: &Response) -> usize {
     field_len(any::TYPE_URL, response.type_url.len())
-        + field_len(any::VALUE, resource.message.len() + response.mark.len())
+        + field_len(any::VALUE, message.len() + response.mark.len())
 }
 
 fn field_len(number: u32, len: usize) -> usize {
     key_len(number) + encoded_len_varint(len as u64) + len
 }
 
-fn put_resource(piece: &mut BytesMut, resource: &Resource, response: &Response) {
+fn put_resource(piece: &mut BytesMut, resource: &Resource<'_>, response: &Response) {
     let value = resource.message.len() + response.mark.len();
     let len = resource_len(resource, response);
     piece.reserve(field_len(response::RESOURCES, len));
     begin(piece, response::RESOURCES, len);
-    put(
+    put(piece, resource::VERSION, resource.version.as_bytes());
+    begin(
         piece,
-        resource::VERSION,
-        resource.version.to_string().as_bytes(),
+        resource::RESOURCE,
+        any_len(resource.message, response),
     );
-    begin(piece, resource::RESOURCE, any_len(resource, response));
     put(piece, any::TYPE_URL, response.type_url.as_bytes());
     begin(piece, any::VALUE, value);
     resource.message.write(piece);
@@ -151,20 +183,20 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::message::Message;
     use crate::version::Version;
 
     fn response(resources: usize, bytes: usize, mark: &'static [u8]) -> Response {
-        let resource = |number: usize| Resource {
-            name: format!("resource-{number}").into(),
-            version: Version::hash(&number.to_be_bytes()),
-            message: Message::from(vec![b'x'; bytes]).into(),
-        };
+        let set = (0..resources).map(|number| {
+            let version = Version::hash(&number.to_be_bytes());
+            (format!("resource-{number}").into(), Some(version))
+        });
+        let removed = ["gone", "lost"].map(|name| (name.into(), None));
+        let message = || Message::from(vec![b'x'; bytes]).into();
         Response {
             type_url: "type.googleapis.com/a".to_owned(),
             nonce: "nonce".to_owned(),
-            resources: (0..resources).map(resource).collect(),
-            removed_resources: vec!["gone".into(), "lost".into()],
+            sent: removed.into_iter().chain(set).collect(),
+            messages: std::iter::repeat_with(message).take(resources).collect(),
             mark: Bytes::from_static(mark),
         }
     }
@@ -193,17 +225,14 @@ mod tests {
             );
             assert_eq!(read.removed_resources, ["gone", "lost"]);
             assert_eq!(read.resources.len(), resources);
-            for (read, sent) in read.resources.iter().zip(&response.resources) {
+            for (read, (name, version)) in read.resources.iter().zip(&response.sent[2..]) {
                 let any = read.resource.as_ref().unwrap();
                 assert_eq!(
                     (read.name.as_str(), &read.version),
-                    (&*sent.name, &sent.version.to_string())
+                    (&**name, &version.unwrap().to_string())
                 );
                 assert_eq!(any.type_url, "type.googleapis.com/a");
-                assert_eq!(
-                    any.value,
-                    [&sent.message.bytes()[..], mark.as_bytes()].concat()
-                );
+                assert_eq!(any.value, [&vec![b'x'; bytes], mark.as_bytes()].concat());
             }
         }
     }

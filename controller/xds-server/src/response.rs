@@ -3,42 +3,32 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sluice_xds::{FilterForm, Name, ResourceType};
+use sluice_xds::{Name, ResourceType};
 
+use crate::acknowledgement::Sent;
 use crate::cache::Stored;
 use crate::message::Message;
-use crate::version::Version;
 
 /// A response is closed when it holds this much; see [`room`].
 const RESPONSE_BYTES: usize = 1024 * 1024;
 
-/// A response: what of `DeltaDiscoveryResponse` we send. Its resources are those of the cache, shared by all clients.
+/// A response: what of `DeltaDiscoveryResponse` we send. Its messages are those of the cache, shared by all clients.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Response {
     pub(crate) type_url: String,
     pub(crate) nonce: String,
-    pub(crate) resources: Vec<Resource>,
-    pub(crate) removed_resources: Vec<Name>,
+    pub(crate) sent: Sent,
+    /// The message of each name with a version, in their order.
+    pub(crate) messages: Vec<Arc<Message>>,
     /// Comes behind each resource, as a part of it.
     pub(crate) mark: Bytes,
 }
 
-/// One resource of a response.
-#[derive(Clone, Debug)]
-pub(crate) struct Resource {
-    pub(crate) name: Name,
-    pub(crate) version: Version,
-    pub(crate) message: Arc<Message>,
-}
-
-impl Resource {
-    /// For a client that takes this form of the filter.
-    pub(crate) fn new(name: &Name, stored: &Stored, form: FilterForm) -> Self {
-        Resource {
-            name: name.clone(),
-            version: stored.version,
-            message: Arc::clone(stored.message(form)),
-        }
+impl Response {
+    /// Names that are set.
+    pub(crate) fn set(&self) -> impl Iterator<Item = &Name> {
+        let set = self.sent.iter().filter(|(_, version)| version.is_some());
+        set.map(|(name, _)| name)
     }
 }
 

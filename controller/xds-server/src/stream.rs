@@ -80,8 +80,8 @@ impl Stream {
         debug!(
             "to {:?}: {} set, {} removed of {}",
             self.client.node(),
-            response.resources.len(),
-            response.removed_resources.len(),
+            response.messages.len(),
+            response.sent.len() - response.messages.len(),
             response.type_url
         );
         self.store.counters().pushes.fetch_add(1, Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl Stream {
     /// Warns of a resource once: when it is refused alone. Before, it is not known which of them it is.
     fn refused(&self, kind: ResourceType, sent: &Sent, reason: &str) {
         let node = self.client.node();
-        match sent.as_slice() {
+        match &**sent {
             [(name, version)] => {
                 if !is_probe(name) {
                     warn!("NACK from {node:?} for {kind} {name}, previous version kept: {reason}");

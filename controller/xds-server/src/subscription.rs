@@ -5,18 +5,19 @@
 //! keeps no other back; a resource that is refused alone is not sent again until it changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
 use imbl::OrdSet;
 use sluice_xds::{FilterForm, Name, ResourceType};
 
-use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, Sent, TooManyNames};
+use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, TooManyNames};
 use crate::cache::Cache;
 use crate::dedup::make_unique;
 use crate::history::Generation;
 use crate::known::Known;
 use crate::progress::Probed;
-use crate::response::{ChangeSet, Need, Resource, Response, fits, room};
+use crate::response::{ChangeSet, Need, Response, fits, room};
 use crate::version::Version;
 
 const WILDCARD: &str = "*";
@@ -216,7 +217,7 @@ impl Subscription {
     }
 
     fn was_accepted(&mut self, in_flight: InFlight) -> Acknowledgement {
-        for (name, version) in &in_flight.sent {
+        for (name, version) in &*in_flight.sent {
             self.refused.remove(name);
             match version {
                 Some(version) if self.wants(name) => {
@@ -230,7 +231,7 @@ impl Subscription {
     }
 
     fn was_refused(&mut self, in_flight: InFlight) -> Acknowledgement {
-        if let [(name, version)] = in_flight.sent.as_slice() {
+        if let [(name, version)] = &*in_flight.sent {
             self.refused.insert(name.clone(), *version);
         }
         if in_flight.sent.len() <= 1 {
@@ -315,7 +316,7 @@ impl Subscription {
             type_url: self.kind.type_url(),
             ..Response::default()
         };
-        let mut sent = Sent::new();
+        let mut sent = Vec::new();
         while sent.is_empty()
             && let Some(suspects) = self.suspects.pop()
         {
@@ -338,9 +339,10 @@ impl Subscription {
         let covers =
             (self.dirty.is_empty() && self.suspects.is_empty()).then(|| cache.generation());
         make_unique(self.kind, &mut response);
+        response.sent = sent.into();
         self.in_flight = Some(InFlight {
             nonce: response.nonce.clone(),
-            sent,
+            sent: Arc::clone(&response.sent),
             covers,
         });
         Some(response)
@@ -350,7 +352,7 @@ impl Subscription {
     fn fill(
         &mut self,
         response: &mut Response,
-        sent: &mut Sent,
+        sent: &mut Vec<(Name, Option<Version>)>,
         names: OrdSet<Name>,
         part: ChangeSet,
         cache: &Cache,
@@ -365,14 +367,13 @@ impl Subscription {
                 Need::Nothing => {}
                 _ if !fits(&need, part) => continue,
                 Need::Set(stored) => {
-                    let resource = Resource::new(name, stored, self.form);
-                    room = room.saturating_sub(resource.message.len() + name.len());
-                    response.resources.push(resource);
+                    let message = Arc::clone(stored.message(self.form));
+                    room = room.saturating_sub(message.len() + name.len());
+                    response.messages.push(message);
                     sent.push((name.clone(), Some(stored.version)));
                 }
                 Need::Remove => {
                     room = room.saturating_sub(name.len());
-                    response.removed_resources.push(name.clone());
                     sent.push((name.clone(), None));
                 }
             }

@@ -1,15 +1,20 @@
 //! The host table of a worker: which location serves a request, where nginx.conf names no hosts.
 //!
-//! The controller writes its files before it tells the filter of the routes in it. A worker looks at the index when its filter has been
-//! told something, so a path and the backend that it leads to come together. It reads the shards that are new to it.
+//! The controller writes its files before it tells the filter of the routes in it, and says which table these go with. A worker looks at
+//! the index when its filter has been told something, and leaves one that is ahead of the filter for the next time: so a path and the
+//! backend that it leads to come together. It reads the shards that are new to it.
 
 use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use sluice_host_table::{Closed, Hosts, Index, NOWHERE, SHARDS, variables};
-use sluice_ngx::{Computed, Level, LiveRequest, ReplacedFile, VariableError, log};
+use sluice_filter_config::HOST_TABLE_HEADER;
+use sluice_host_table::{Closed, Hosts, Index, NOWHERE, SHARDS, content_name, variables};
+use sluice_ngx::{
+    CallResponse, Computed, Level, LiveRequest, ReplacedFile, Timer, VariableError, log,
+};
 
 pub(crate) const CERTIFICATE: Computed = Computed {
     name: variables::CERTIFICATE,
@@ -27,6 +32,10 @@ pub(crate) const NAME: Computed = Computed {
 /// How often an index is read until its shards are there: those of an old index may have been removed meanwhile.
 const ATTEMPTS: u8 = 3;
 
+/// A worker that meets only tables that are ahead of its filter for so long takes one nevertheless: a new path may answer 503 for a moment
+/// then, and no path stays old.
+const LATE: Duration = Duration::from_secs(1);
+
 /// The table, and the index that it was read by.
 struct TableFile {
     file: ReplacedFile,
@@ -35,6 +44,11 @@ struct TableFile {
     hosts: Hosts,
     nowhere: Arc<str>,
     is_read: bool,
+    /// Name of the content of the index that goes with the filter's tables; `None`: nobody has said so.
+    announced: Option<String>,
+    /// Takes an index that is ahead of that, if none comes that is not.
+    takes_late: Timer,
+    is_ahead: bool,
 }
 
 thread_local! {
@@ -50,9 +64,33 @@ pub(crate) fn start(path: PathBuf) {
         hosts: Hosts::default(),
         nowhere: NOWHERE.into(),
         is_read: false,
+        announced: None,
+        takes_late: Timer::new(take_late),
+        is_ahead: false,
     };
     TABLE.with_borrow_mut(|table| *table = Some(file));
     refresh();
+}
+
+/// Takes from a response of the controller, which is about to change the filter's tables, which index goes with them.
+pub(crate) fn expect(response: &Result<CallResponse, &'static str>) {
+    let Ok(CallResponse {
+        status: 200,
+        headers,
+        ..
+    }) = response
+    else {
+        return;
+    };
+    let named = headers
+        .iter()
+        .find(|(name, _)| name == HOST_TABLE_HEADER.as_bytes());
+    let content = named.and_then(|(_, content)| String::from_utf8(content.clone()).ok());
+    TABLE.with_borrow_mut(|table| {
+        if let Some(table) = table {
+            table.announced = content;
+        }
+    });
 }
 
 /// Reads what is new of the table, if its index has been replaced. What [`Hosts::updated`] makes of a table that cannot be read as a whole
@@ -66,6 +104,15 @@ pub(crate) fn refresh() {
             log(Level::Error, format!("sluice: {path}: {reason}").as_bytes());
         }
     });
+}
+
+fn take_late() {
+    TABLE.with_borrow_mut(|table| {
+        if let Some(table) = table {
+            table.announced = None;
+        }
+    });
+    refresh();
 }
 
 impl TableFile {
@@ -85,6 +132,18 @@ impl TableFile {
         result
     }
 
+    /// True if an index is not the one that goes with the filter's tables, and will soon be.
+    fn is_ahead(&mut self, content: &[u8]) -> bool {
+        let announced = self.announced.as_deref();
+        if announced.is_none_or(|announced| announced == content_name(content)) {
+            self.takes_late.stop();
+            self.is_ahead = false;
+        } else if !std::mem::replace(&mut self.is_ahead, true) {
+            self.takes_late.start(LATE);
+        }
+        self.is_ahead
+    }
+
     fn read(&mut self) -> Result<(), String> {
         let content = match self.file.read_if_replaced() {
             Ok(content) => content,
@@ -95,6 +154,10 @@ impl TableFile {
         let Some(content) = content else {
             return Ok(());
         };
+        if self.is_ahead(&content) {
+            self.file.forget();
+            return Ok(());
+        }
         let index = Index::parse(&content, &self.name).map_err(|error| error.to_string())?;
         let directory = self.file.path().parent().unwrap_or(Path::new(""));
         let load = |file: &str| std::fs::read(directory.join(file));

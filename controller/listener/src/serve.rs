@@ -25,7 +25,7 @@ use crate::clients::{ClientAddress, Clients, ListenerLimits};
 const PING_INTERVAL: Duration = Duration::from_secs(60);
 const PING_TIMEOUT: Duration = ListenerLimits::DATA_PLANE_WRITE_TIMEOUT;
 
-/// What a stream has written and its client has not read. There may be hundreds of clients that read for long: hyper's 400 KB are
+/// Bytes that a stream has written and its client has not read. There may be hundreds of clients that read for long: hyper's 400 KB are
 /// more than all else that is remembered of one.
 const SEND_BUFFER: usize = 64 * 1024;
 

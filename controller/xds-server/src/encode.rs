@@ -11,7 +11,7 @@ use crate::response::Response;
 
 /// A piece is closed when it holds this much: a frame of HTTP/2.
 const PIECE: usize = 16 * 1024;
-/// What the last resource of a piece may take beyond that without a larger piece.
+/// Room for the end of the last resource, beyond that.
 const OVERHANG: usize = 4 * 1024;
 
 /// Field numbers of `DeltaDiscoveryResponse`.
@@ -44,7 +44,7 @@ pub(crate) struct Encoder {
     messages: std::vec::IntoIter<Arc<Message>>,
     /// Length of the message, until it was written.
     head: Option<u32>,
-    /// What of the message is not in a piece yet.
+    /// Bytes of the message that are not in a piece yet.
     left: usize,
     has_ended: bool,
 }

@@ -26,7 +26,7 @@ pub(crate) enum Message {
     },
 }
 
-/// What messages of a type have looked like.
+/// Messages of a type so far, one of each sort.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sample(Arc<[u8]>);
 

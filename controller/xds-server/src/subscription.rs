@@ -178,11 +178,9 @@ impl Subscription {
             .names()
             .chain(&self.dirty)
             .chain(self.refused.keys());
-        let unwanted = all.filter(|name| !self.names.contains(*name)).cloned();
-        unwanted
-            .collect::<Vec<_>>()
-            .iter()
-            .for_each(|name| self.forget(name));
+        let unwanted = all.filter(|name| !self.names.contains(*name));
+        let unwanted: Vec<Name> = unwanted.cloned().collect();
+        unwanted.iter().for_each(|name| self.forget(name));
     }
 
     /// One name, so that a client that unsubscribes costs what it unsubscribes from.
@@ -209,10 +207,9 @@ impl Subscription {
         let Some(in_flight) = self.in_flight.take_if(|in_flight| in_flight.nonce == nonce) else {
             return Acknowledgement::None;
         };
-        if refused {
-            self.was_refused(in_flight)
-        } else {
-            self.was_accepted(in_flight)
+        match refused {
+            true => self.was_refused(in_flight),
+            false => self.was_accepted(in_flight),
         }
     }
 
@@ -295,10 +292,9 @@ impl Subscription {
     pub(crate) fn answered(&self, cache: &Cache) -> Generation {
         let idle = self.in_flight.is_none() && !self.is_pending(ChangeSet::Both, cache);
         let silent = !cache.is_complete(self.kind);
-        if idle || silent {
-            cache.generation()
-        } else {
-            self.answered
+        match idle || silent {
+            true => cache.generation(),
+            false => self.answered,
         }
     }
 

@@ -250,6 +250,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "futures",
             "http-body",
             "imbl",
+            "lz4_flex",
             "prost",
             "sha2",
             "sluice-xds",

@@ -3,7 +3,7 @@
 use k8s_openapi::Metadata;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// What an object is called, and nothing else of its metadata.
+/// Namespace and name of an object, and nothing else of its metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Names {
     pub(crate) namespace: Option<String>,
@@ -40,9 +40,10 @@ impl<T: Metadata<Ty = ObjectMeta>> Named for T {
     }
 }
 
-macro_rules! by_field {
-    ($($kind:ty, $field:ident;)*) => {
-        $(impl Named for $kind {
+/// Implements [`Named`] for a type with a field that has both names.
+macro_rules! named_by {
+    ($kind:ty, $field:ident) => {
+        impl $crate::named::Named for $kind {
             fn namespace(&self) -> Option<&str> {
                 self.$field.namespace.as_deref()
             }
@@ -54,11 +55,8 @@ macro_rules! by_field {
             fn set_namespace(&mut self, namespace: String) {
                 self.$field.namespace = Some(namespace);
             }
-        })*
+        }
     };
 }
-by_field! {
-    crate::EndpointSlice, names;
-    crate::Service, names;
-    crate::Pod, metadata;
-}
+
+pub(crate) use named_by;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use sluice_ir::ReasonCode;
 use sluice_syntax::{shortened, value};
 
+use crate::named::named_by;
 use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
@@ -27,6 +28,8 @@ pub struct Pod {
     /// Its name and annotations.
     pub metadata: ObjectMeta,
 }
+
+named_by!(Pod, metadata);
 
 /// Share of the traffic of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

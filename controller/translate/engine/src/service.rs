@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1 as kubernetes;
 use k8s_openapi::api::core::v1::{ServicePort, ServiceSpec, ServiceStatus};
 use serde::Deserialize;
 
-use crate::named::Names;
+use crate::named::{Names, named_by};
 
 /// A Service.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -24,6 +24,8 @@ pub struct Service {
     /// The whole spec, as JSON.
     spec: Box<str>,
 }
+
+named_by!(Service, names);
 
 impl Service {
     /// Its ports, in their order.

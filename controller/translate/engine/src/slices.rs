@@ -5,7 +5,7 @@ use k8s_openapi::api::discovery::v1 as kubernetes;
 use k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointPort};
 use serde::Deserialize;
 
-use crate::named::Names;
+use crate::named::{Names, named_by};
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -20,6 +20,8 @@ pub struct EndpointSlice {
     pub(crate) ports: Box<[EndpointPort]>,
     pub(crate) endpoints: Box<[Endpoint]>,
 }
+
+named_by!(EndpointSlice, names);
 
 /// One pod, or whatever else has addresses.
 #[derive(Clone, Debug, PartialEq)]

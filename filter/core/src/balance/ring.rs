@@ -18,7 +18,7 @@ const ARC: usize = 4;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ring {
     points: Vec<(u32, Point)>,
-    /// Where the points of each arc begin; the arcs are equal parts of all hashes. At the end, how many points there are.
+    /// The first point of each arc; the arcs are equal parts of all hashes. At the end, how many points there are.
     arcs: Vec<u32>,
 }
 

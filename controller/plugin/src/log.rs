@@ -22,8 +22,8 @@ pub enum PollResponse {
     Document {
         /// The document.
         json: Arc<[u8]>,
-        /// Hash of the host table of nginx that goes with it.
-        host_table: Option<u128>,
+        /// Hash of the index of nginx's host table that goes with it.
+        host_table_hash: Option<u128>,
     },
 }
 
@@ -37,7 +37,7 @@ pub struct Log {
     backends: Table<wire::Backend>,
     hosts: Table<()>,
     names_hosts: bool,
-    /// Of an nginx.
+    /// `None`: no nginx with a host table.
     host_table_hash: Option<u128>,
     steps: VecDeque<Step>,
     encoded: HashMap<String, Arc<[u8]>>,
@@ -226,7 +226,7 @@ impl Log {
     fn document(&self, json: Arc<[u8]>) -> PollResponse {
         PollResponse::Document {
             json,
-            host_table: self.host_table_hash,
+            host_table_hash: self.host_table_hash,
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | answer | when |
 //! |---|---|
-//! | 200, a document; to nginx, with the host table that goes with it | there is something newer than `since`, or no `since` was given |
+//! | 200, a document; for nginx, with the hash of the index of its host table in `sluice-host-table` | there is something newer than `since`, or no `since` was given |
 //! | 204 | nothing new for [`HOLD`]; ask again |
 //! | 400 | `since` is not a version |
 //! | 503 | nothing has been published yet |
@@ -77,8 +77,11 @@ pub async fn plugin_config(State(log): State<SharedLog>, RawQuery(query): RawQue
             .into_response();
     }
     match tokio::time::timeout(HOLD, log.wait(since)).await {
-        Ok(PollResponse::Document { json, host_table }) => {
-            let table = host_table.map(|hash| [(HOST_TABLE_HEADER, format!("{hash:032x}"))]);
+        Ok(PollResponse::Document {
+            json,
+            host_table_hash,
+        }) => {
+            let table = host_table_hash.map(|hash| [(HOST_TABLE_HEADER, format!("{hash:032x}"))]);
             let content_type = [(header::CONTENT_TYPE, "application/json")];
             (content_type, table, json.to_vec()).into_response()
         }

@@ -24,9 +24,11 @@ impl fmt::Display for TooManyNames {
     }
 }
 
-/// Names, in order, and the versions that were sent; `None` is a removal. Shared by the response on its way and what is remembered
-/// of it.
-pub(crate) type Sent = Arc<[(Name, Option<Version>)]>;
+/// A name and the version that was sent; `None` is a removal.
+pub(crate) type SentName = (Name, Option<Version>);
+
+/// Sorted by name. Shared by the response on its way and what is remembered of it.
+pub(crate) type Sent = Arc<[SentName]>;
 
 /// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use sluice_xds::{Change, FilterForm, Name, ResourceType, Update};
 
 use crate::history::{Generation, History};
 use crate::known::Catalogue;
-use crate::message::{Message, Sample};
+use crate::message::{Dictionary, Message};
 use crate::version::Version;
 
 /// One resource as it is sent.
@@ -20,15 +20,24 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    fn new(bytes: Vec<u8>, for_modules: Option<Vec<u8>>, sample: &mut Sample) -> Self {
+    /// Without a dictionary it is kept as it is.
+    fn new(
+        bytes: Vec<u8>,
+        for_modules: Option<Vec<u8>>,
+        dictionary: Option<&mut Dictionary>,
+    ) -> Self {
         let version = match &for_modules {
             Some(module) => Version::hash(&[bytes.as_slice(), module].concat()),
             None => Version::hash(&bytes),
         };
+        let message = match dictionary {
+            Some(dictionary) => dictionary.pack(bytes),
+            None => Message::from(bytes),
+        };
         Stored {
             version,
-            message: sample.pack(bytes).into(),
-            for_modules: for_modules.map(|module| sample.pack(module).into()),
+            message: message.into(),
+            for_modules: for_modules.map(|module| Message::from(module).into()),
         }
     }
 
@@ -56,7 +65,7 @@ pub(crate) struct Difference {
     /// `None`: it is gone.
     set: Vec<(ResourceType, Name, Option<Stored>)>,
     complete: BTreeSet<ResourceType>,
-    samples: BTreeMap<ResourceType, Sample>,
+    dictionaries: BTreeMap<ResourceType, Dictionary>,
 }
 
 /// All resources at one generation.
@@ -64,7 +73,7 @@ pub(crate) struct Difference {
 pub(crate) struct Cache {
     resources: BTreeMap<ResourceType, BTreeMap<Name, Stored>>,
     catalogues: BTreeMap<ResourceType, Catalogue>,
-    samples: BTreeMap<ResourceType, Sample>,
+    dictionaries: BTreeMap<ResourceType, Dictionary>,
     complete: BTreeSet<ResourceType>,
     history: History,
     generation: Generation,
@@ -73,7 +82,7 @@ pub(crate) struct Cache {
 impl Cache {
     /// Difference that an update makes. Setting a resource to its present value is none.
     pub(crate) fn difference(&self, update: Update) -> Difference {
-        let (mut set, mut samples) = (Vec::new(), self.samples.clone());
+        let (mut set, mut dictionaries) = (Vec::new(), self.dictionaries.clone());
         for ((kind, name), change) in update.changes {
             let before = self.find(kind, &name);
             let (bytes, for_modules) = match change {
@@ -86,14 +95,20 @@ impl Cache {
                 Change::Remove | Change::Keep => continue,
             };
             if before.is_none_or(|it| !it.is_made_of(&bytes, for_modules.as_deref())) {
-                let sample = samples.entry(kind).or_default();
-                set.push((kind, name, Some(Stored::new(bytes, for_modules, sample))));
+                // Keys do not shrink, and a dictionary would keep one for longer than it is in use.
+                let is_packed = kind != ResourceType::Secret;
+                let dictionary = is_packed.then(|| dictionaries.entry(kind).or_default());
+                set.push((
+                    kind,
+                    name,
+                    Some(Stored::new(bytes, for_modules, dictionary)),
+                ));
             }
         }
         Difference {
             set,
             complete: update.complete,
-            samples,
+            dictionaries,
         }
     }
 
@@ -104,7 +119,7 @@ impl Cache {
             .iter()
             .any(|kind| !self.complete.contains(kind));
         self.complete.extend(difference.complete);
-        self.samples = difference.samples;
+        self.dictionaries = difference.dictionaries;
         let mut changed = Vec::new();
         for (kind, name, now) in difference.set {
             let resources = self.resources.entry(kind).or_default();

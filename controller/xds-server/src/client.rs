@@ -195,7 +195,7 @@ impl Client {
             until: now,
         });
         awaiting.until = now + TIMEOUT;
-        for name in response.set().cloned() {
+        for name in response.set_names().cloned() {
             if cache.find(ResourceType::Endpoints, &name).is_none() {
                 continue;
             }
@@ -213,7 +213,9 @@ impl Client {
 
     fn endpoints(&mut self, cache: &Cache) -> Option<Response> {
         let response = self.response(ResourceType::Endpoints, ChangeSet::Sets, cache)?;
-        response.set().for_each(|name| self.no_longer_await(name));
+        response
+            .set_names()
+            .for_each(|name| self.no_longer_await(name));
         Some(response)
     }
 

@@ -1,4 +1,4 @@
-//! The bytes of a response, piece by piece: what is not read yet costs a name and a pointer for each resource, however many
+//! The bytes of a response, piece by piece: what is not read yet costs a name, a version and a pointer for each resource, however many
 //! clients start at the same time. A response with all scopes may have 20 MB.
 
 use std::sync::Arc;

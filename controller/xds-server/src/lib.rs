@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - [`store`]: state that the publisher and every stream share.
-//! - [`cache`]: all resources of one generation; [`message`]: one in little memory; [`history`]: recent changes; [`version`]: a hash of a
+//! - [`cache`]: all resources of one generation; [`message`]: one of them, compressed; [`history`]: recent changes; [`version`]: a hash of a
 //!   resource's bytes.
 //! - [`subscription`]: state of one client and one resource type; the delta protocol and the handling of a NACK.
 //! - [`acknowledgement`]: the answer to a response.

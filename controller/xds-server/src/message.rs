@@ -1,55 +1,60 @@
-//! Messages as they are kept. Those of a type are much alike, be they of ten thousand hosts, so each is kept as what tells it from
-//! a sample of its type (LZ4 with the sample as its dictionary) and unpacked while it is written to a client.
+//! Messages as they are kept in memory: compressed by LZ4 with a dictionary that those of their type share, because the messages of
+//! ten thousand hosts are much alike. They are decompressed while they are written to a client.
 
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use lz4_flex::block::{compress_with_dict, decompress_into_with_dict};
 
-/// Only smaller messages are packed; a larger one, such as a table of all hosts, is one of a kind.
-const LARGEST: usize = 16 * 1024;
+/// A larger one is kept plain: such as a table of all hosts, it is one of a kind.
+const MAX_PACKED: usize = 16 * 1024;
 /// A smaller one would become larger.
-const SMALLEST: usize = 64;
-/// Length of a sample, at most. It is what packing looks through.
-const SAMPLE: usize = 8 * 1024;
+const MIN_PACKED: usize = 64;
+/// A longer dictionary would cost more for each message than it saves.
+const MAX_DICTIONARY: usize = 16 * 1024;
+/// One message, which may be a tenant's, does not fill it.
+const MAX_SHARE: usize = MAX_DICTIONARY / 4;
 
 /// An encoded message.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     /// As it is.
     Plain(Bytes),
-    /// As what tells it from a sample.
+    /// Compressed.
     Packed {
-        sample: Arc<[u8]>,
+        dictionary: Arc<[u8]>,
         packed: Box<[u8]>,
         len: u32,
     },
 }
 
-/// Messages of a type so far, one of each sort.
+/// Messages of a type, one of each sort that came first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sample(Arc<[u8]>);
+pub(crate) struct Dictionary(Arc<[u8]>);
 
-impl Sample {
-    /// Packs a message, and takes one that is like none before into the sample while there is room.
+impl Dictionary {
+    /// Compresses a message. One that is like none before becomes a part of the dictionary, while there is room.
     pub(crate) fn pack(&mut self, bytes: Vec<u8>) -> Message {
-        if !(SMALLEST..=LARGEST).contains(&bytes.len()) {
+        if !(MIN_PACKED..=MAX_PACKED).contains(&bytes.len()) {
             return Message::from(bytes);
         }
-        if let Some(packed) = self.packed(&bytes) {
+        let has_room = bytes.len() <= MAX_SHARE && self.0.len() + bytes.len() <= MAX_DICTIONARY;
+        // The first one may be repetitive by itself; those that follow are like it nevertheless.
+        let is_first = self.0.is_empty() && has_room;
+        if !is_first && let Some(packed) = self.packed(&bytes) {
             return packed;
         }
-        if self.0.len() + bytes.len() <= SAMPLE {
+        if has_room {
             self.0 = [&self.0, bytes.as_slice()].concat().into();
         }
         Message::from(bytes)
     }
 
-    /// `None`: it would not be half as long.
+    /// `None`: it would not shrink to half.
     fn packed(&self, bytes: &[u8]) -> Option<Message> {
         let packed = compress_with_dict(bytes, &self.0);
         let message = Message::Packed {
-            sample: Arc::clone(&self.0),
+            dictionary: Arc::clone(&self.0),
             len: u32::try_from(bytes.len()).ok()?,
             packed: packed.into(),
         };
@@ -104,12 +109,14 @@ impl Message {
     pub(crate) fn write(&self, to: &mut BytesMut) {
         match self {
             Message::Plain(bytes) => to.extend_from_slice(bytes),
-            Message::Packed { sample, packed, .. } => {
+            Message::Packed {
+                dictionary, packed, ..
+            } => {
                 let before = to.len();
                 to.resize(before + self.len(), 0);
                 let unpacked = to.get_mut(before..).unwrap_or_default();
                 // What cannot be unpacked was not packed.
-                let written = decompress_into_with_dict(packed, unpacked, sample);
+                let written = decompress_into_with_dict(packed, unpacked, dictionary);
                 debug_assert_eq!(written.ok(), Some(self.len()));
             }
         }
@@ -136,11 +143,11 @@ mod tests {
 
     #[test]
     fn messages_that_are_alike_are_kept_as_their_differences() {
-        let mut sample = Sample::default();
-        let first = sample.pack(alike("a.test"));
+        let mut dictionary = Dictionary::default();
+        let first = dictionary.pack(alike("a.test"));
         assert!(matches!(first, Message::Plain(_)));
         for name in ["b.test", "another.name.test", "a.test"] {
-            let message = sample.pack(alike(name));
+            let message = dictionary.pack(alike(name));
             assert!(
                 message.size() < 100,
                 "{} of {}",
@@ -152,28 +159,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_like_nothing_before_does_not_push_the_sample_out() {
-        let mut sample = Sample::default();
-        sample.pack(alike("a.test"));
+    fn what_is_like_nothing_before_does_not_replace_the_dictionary() {
+        let mut dictionary = Dictionary::default();
+        dictionary.pack(alike("a.test"));
         for other in 0..100_u8 {
             let noise = alike("x")
                 .into_iter()
                 .map(|byte| byte.rotate_left(3) ^ other);
-            sample.pack(noise.collect());
+            dictionary.pack(noise.collect());
         }
-        assert!(sample.0.len() <= SAMPLE);
-        assert!(sample.pack(alike("b.test")).size() < 100);
+        assert!(dictionary.0.len() <= MAX_DICTIONARY);
+        assert!(dictionary.pack(alike("b.test")).size() < 100);
     }
 
     proptest! {
         #[test]
         fn a_message_is_what_was_packed(
             messages in vec(vec(0..4_u8, 0..2000), 1..8),
-            long in vec(any::<u8>(), LARGEST - 1..LARGEST + 2),
+            long in vec(any::<u8>(), MAX_PACKED - 1..MAX_PACKED + 2),
         ) {
-            let mut sample = Sample::default();
+            let mut dictionary = Dictionary::default();
             for bytes in messages.iter().chain([&long, &long]) {
-                let message = sample.pack(bytes.clone());
+                let message = dictionary.pack(bytes.clone());
                 prop_assert_eq!(message.len(), bytes.len());
                 prop_assert!(message.is(bytes) && !message.is(&[bytes.as_slice(), b"x"].concat()));
                 let mut written = BytesMut::from(&b"before"[..]);

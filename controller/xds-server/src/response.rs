@@ -25,8 +25,8 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// Names that are set.
-    pub(crate) fn set(&self) -> impl Iterator<Item = &Name> {
+    /// Names of the resources that are set.
+    pub(crate) fn set_names(&self) -> impl Iterator<Item = &Name> {
         let set = self.sent.iter().filter(|(_, version)| version.is_some());
         set.map(|(name, _)| name)
     }

@@ -11,7 +11,7 @@ use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
 use imbl::OrdSet;
 use sluice_xds::{FilterForm, Name, ResourceType};
 
-use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, TooManyNames};
+use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, SentName, TooManyNames};
 use crate::cache::Cache;
 use crate::dedup::make_unique;
 use crate::history::Generation;
@@ -348,7 +348,7 @@ impl Subscription {
     fn fill(
         &mut self,
         response: &mut Response,
-        sent: &mut Vec<(Name, Option<Version>)>,
+        sent: &mut Vec<SentName>,
         names: OrdSet<Name>,
         part: ChangeSet,
         cache: &Cache,

@@ -51,7 +51,7 @@ pub const SCHEMA: u32 = 1;
 /// The path that the controller serves the log on.
 pub const LOG_PATH: &str = "/v1/plugin-config";
 
-/// Header of its answers to nginx: the name of the content of the index of the host table that goes with the version, 32 hexadecimal digits.
+/// Header of its responses to nginx: the hash of the index of the host table that goes with the version, 32 hexadecimal digits.
 pub const HOST_TABLE_HEADER: &str = "sluice-host-table";
 
 /// One document: what a bootstrap configuration carries and what a long-poll answers.

@@ -24,7 +24,7 @@ use std::fmt;
 
 pub use hosts::{Closed, Found, Hosts};
 pub use index::Index;
-pub use shard::{PathEntry, SHARDS, Shard, content_name, shard_of};
+pub use shard::{PathEntry, SHARDS, Shard, content_hash, content_name, shard_of};
 
 /// Named location of nginx.conf for requests that are for no path of the table.
 pub const NOWHERE: &str = "@sluice_nowhere";

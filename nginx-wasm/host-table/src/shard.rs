@@ -67,12 +67,18 @@ pub fn shard_of(name: &[u8]) -> usize {
     usize::from((hash ^ (hash >> 32)) as u8)
 }
 
-/// The name of a file with this content.
+/// The first 16 bytes of the SHA-256 of a content, as a number.
 #[must_use]
-pub fn content_name(text: &[u8]) -> String {
+pub fn content_hash(text: &[u8]) -> u128 {
     let digest = Sha256::digest(text);
     let bytes = digest.iter().take(16);
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    bytes.fold(0, |hash, byte| hash << 8 | u128::from(*byte))
+}
+
+/// The same as 32 hexadecimal digits: the name of a shard with this content.
+#[must_use]
+pub fn content_name(text: &[u8]) -> String {
+    format!("{:032x}", content_hash(text))
 }
 
 #[cfg(test)]

@@ -32,9 +32,8 @@ pub(crate) const NAME: Computed = Computed {
 /// How often an index is read until its shards are there: those of an old index may have been removed meanwhile.
 const ATTEMPTS: u8 = 3;
 
-/// A worker that meets only tables that are ahead of its filter for so long takes one nevertheless: a new path may answer 503 for a moment
-/// then, and no path stays old.
-const LATE: Duration = Duration::from_secs(1);
+/// Longest wait for the filter; then the index is taken anyway. A new path may answer 503 for a moment, but no table stays stale.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// The table, and the index that it was read by.
 struct TableFile {
@@ -46,9 +45,9 @@ struct TableFile {
     is_read: bool,
     /// Name of the content of the index that goes with the filter's tables; `None`: nobody has said so.
     announced: Option<String>,
-    /// Takes an index that is ahead of that, if none comes that is not.
-    takes_late: Timer,
-    is_ahead: bool,
+    /// The index is ahead of that, and waits.
+    is_waiting: bool,
+    wait_timer: Timer,
 }
 
 thread_local! {
@@ -65,15 +64,15 @@ pub(crate) fn start(path: PathBuf) {
         nowhere: NOWHERE.into(),
         is_read: false,
         announced: None,
-        takes_late: Timer::new(take_late),
-        is_ahead: false,
+        is_waiting: false,
+        wait_timer: Timer::new(stop_waiting),
     };
     TABLE.with_borrow_mut(|table| *table = Some(file));
     refresh();
 }
 
-/// Takes from a response of the controller, which is about to change the filter's tables, which index goes with them.
-pub(crate) fn expect(response: &Result<CallResponse, &'static str>) {
+/// Notes which index goes with the tables in this response of the controller, before the filter takes them.
+pub(crate) fn note_announced(response: &Result<CallResponse, &'static str>) {
     let Ok(CallResponse {
         status: 200,
         headers,
@@ -93,37 +92,43 @@ pub(crate) fn expect(response: &Result<CallResponse, &'static str>) {
     });
 }
 
+/// Forgets the table, and stops its timer while nginx still has timers.
+pub(crate) fn stop() {
+    let table = TABLE.try_with(|table| table.try_borrow_mut().map(|mut table| table.take()));
+    drop(table);
+}
+
 /// Reads what is new of the table, if its index has been replaced. What [`Hosts::updated`] makes of a table that cannot be read as a whole
 /// is tried again.
 pub(crate) fn refresh() {
+    look(false);
+}
+
+fn stop_waiting() {
+    look(true);
+}
+
+/// `at_any`: also at an index that is ahead of the filter.
+fn look(at_any: bool) {
     TABLE.with_borrow_mut(|table| {
-        if let Some(table) = table
-            && let Err(reason) = table.refresh()
-        {
+        let Some(table) = table else { return };
+        table.is_waiting &= !at_any;
+        if let Err(reason) = table.refresh(at_any) {
             let path = table.file.path().display();
             log(Level::Error, format!("sluice: {path}: {reason}").as_bytes());
         }
     });
 }
 
-fn take_late() {
-    TABLE.with_borrow_mut(|table| {
-        if let Some(table) = table {
-            table.announced = None;
-        }
-    });
-    refresh();
-}
-
 impl TableFile {
-    fn refresh(&mut self) -> Result<(), String> {
-        let mut result = self.read();
+    fn refresh(&mut self, at_any: bool) -> Result<(), String> {
+        let mut result = self.read(at_any);
         for _ in 1..ATTEMPTS {
             if result.is_ok() {
                 break;
             }
             self.file.forget();
-            result = self.read();
+            result = self.read(at_any);
         }
         if result.is_err() {
             // With the next version of the filter's tables.
@@ -132,19 +137,19 @@ impl TableFile {
         result
     }
 
-    /// True if an index is not the one that goes with the filter's tables, and will soon be.
-    fn is_ahead(&mut self, content: &[u8]) -> bool {
+    /// True if this index is to wait for the filter's tables. Starts or stops the timer that limits the wait.
+    fn waits_for_filter(&mut self, content: &[u8]) -> bool {
         let announced = self.announced.as_deref();
         if announced.is_none_or(|announced| announced == content_name(content)) {
-            self.takes_late.stop();
-            self.is_ahead = false;
-        } else if !std::mem::replace(&mut self.is_ahead, true) {
-            self.takes_late.start(LATE);
+            self.wait_timer.stop();
+            self.is_waiting = false;
+        } else if !std::mem::replace(&mut self.is_waiting, true) {
+            self.wait_timer.start(MAX_WAIT);
         }
-        self.is_ahead
+        self.is_waiting
     }
 
-    fn read(&mut self) -> Result<(), String> {
+    fn read(&mut self, at_any: bool) -> Result<(), String> {
         let content = match self.file.read_if_replaced() {
             Ok(content) => content,
             // Of a worker that only ends its requests.
@@ -154,7 +159,7 @@ impl TableFile {
         let Some(content) = content else {
             return Ok(());
         };
-        if self.is_ahead(&content) {
+        if !at_any && self.waits_for_filter(&content) {
             self.file.forget();
             return Ok(());
         }

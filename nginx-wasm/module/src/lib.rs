@@ -162,6 +162,7 @@ impl Module for Sluice {
 
     fn stop_worker() {
         phases::stop();
+        hosts::stop();
     }
 
     fn hides_server(location: &Location) -> bool {

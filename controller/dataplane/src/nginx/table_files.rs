@@ -10,7 +10,6 @@ use anyhow::Context;
 use sluice_nginx::RenderedTable;
 
 use super::FormerFiles;
-use crate::content_hash::content_hash;
 use crate::private_file;
 
 /// Replaced indexes whose shards are kept: a worker may have read the index just before.
@@ -62,7 +61,7 @@ impl TableFiles {
     /// Writes what is not there of a table, for workers that read the index with this name. Returns the hash of its content.
     pub(super) fn write(&self, name: &str, table: &RenderedTable) -> anyhow::Result<u128> {
         let index = table.index(name);
-        let content = content_hash(&index);
+        let content = RenderedTable::index_hash(&index);
         let mut held = self.held();
         let former = held.indexes.get(name);
         if former.is_none_or(|former| former.content != content) {

@@ -58,6 +58,12 @@ impl RenderedTable {
         Index::file_name(name)
     }
 
+    /// The hash of an index, by which workers know it.
+    #[must_use]
+    pub fn index_hash(index: &str) -> u128 {
+        sluice_host_table::content_hash(index.as_bytes())
+    }
+
     /// The index, for an nginx that has loaded the configuration of the table with this name.
     #[must_use]
     pub fn index(&self, name: &str) -> String {

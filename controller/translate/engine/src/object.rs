@@ -10,7 +10,7 @@ use serde_json::Value;
 use sluice_syntax::{is_dns_name, shortened};
 
 use crate::kind::for_each_kind;
-use crate::named::Named;
+use crate::object_names::HasNames;
 use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Pod, Service};
 
 macro_rules! objects {
@@ -30,11 +30,11 @@ macro_rules! objects {
                 match self { $(Object::$kind(_) => Kind::$kind),* }
             }
 
-            fn named(&self) -> &dyn Named {
+            fn names(&self) -> &dyn HasNames {
                 match self { $(Object::$kind(object) => &**object),* }
             }
 
-            fn named_mut(&mut self) -> &mut dyn Named {
+            fn names_mut(&mut self) -> &mut dyn HasNames {
                 match self { $(Object::$kind(object) => Arc::<$kind>::make_mut(object)),* }
             }
         }
@@ -107,19 +107,17 @@ impl Object {
         };
         let mut unknown_fields = Vec::new();
         let mut object = Object::parse(kind, value, &mut unknown_fields)?;
-        if kind.is_namespaced() && object.named().namespace().is_none() {
-            object.named_mut().set_namespace("default".to_owned());
+        if kind.is_namespaced() && object.names().namespace().is_none() {
+            object.names_mut().set_namespace("default".to_owned());
         }
-        check_names(kind, object.named())?;
+        check_names(kind, object.names())?;
         Ok((object, unknown_fields))
     }
 
     /// Its namespace and name.
     #[must_use]
     pub fn key(&self) -> ObjectKey {
-        let part = |part: Option<&str>| part.unwrap_or_default().to_owned();
-        let named = self.named();
-        ObjectKey::new(part(named.namespace()), part(named.name()))
+        self.names().key()
     }
 
     /// Its kind and name.
@@ -169,7 +167,7 @@ fn field(path: &serde_ignored::Path<'_>) -> String {
 }
 
 /// Names become parts of ids, file names and log lines: what the API server would refuse never gets that far.
-fn check_names(kind: Kind, object: &dyn Named) -> Result<(), InvalidObject> {
+fn check_names(kind: Kind, object: &dyn HasNames) -> Result<(), InvalidObject> {
     let name = object.name().unwrap_or_default();
     let namespace = object.namespace().unwrap_or("default");
     let malformed = |field: &str, got: &str| InvalidObject::Malformed {

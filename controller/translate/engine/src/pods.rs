@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sluice_ir::ReasonCode;
 use sluice_syntax::{shortened, value};
 
-use crate::named::named_by;
+use crate::object_names::has_names;
 use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
@@ -29,7 +29,7 @@ pub struct Pod {
     pub metadata: ObjectMeta,
 }
 
-named_by!(Pod, metadata);
+has_names!(Pod, metadata);
 
 /// Share of the traffic of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

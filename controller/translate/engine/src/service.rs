@@ -7,14 +7,14 @@ use k8s_openapi::api::core::v1 as kubernetes;
 use k8s_openapi::api::core::v1::{ServicePort, ServiceSpec, ServiceStatus};
 use serde::Deserialize;
 
-use crate::named::{Names, named_by};
+use crate::object_names::{Names, has_names};
 
 /// A Service.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "kubernetes::Service")]
 pub struct Service {
     pub(crate) names: Names,
-    /// The name that it stands for, be it none; `None`: it is not of the type `ExternalName`.
+    /// The name that it stands for, empty where it has none; `None`: it is not of the type `ExternalName`.
     pub(crate) external_name: Option<Box<str>>,
     /// A headless one has none.
     pub(crate) cluster_ip: Option<IpAddr>,
@@ -25,7 +25,7 @@ pub struct Service {
     spec: Box<str>,
 }
 
-named_by!(Service, names);
+has_names!(Service, names);
 
 impl Service {
     /// Its ports, in their order.

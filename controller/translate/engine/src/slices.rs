@@ -5,7 +5,7 @@ use k8s_openapi::api::discovery::v1 as kubernetes;
 use k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointPort};
 use serde::Deserialize;
 
-use crate::named::{Names, named_by};
+use crate::object_names::{Names, has_names};
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -21,7 +21,7 @@ pub struct EndpointSlice {
     pub(crate) endpoints: Box<[Endpoint]>,
 }
 
-named_by!(EndpointSlice, names);
+has_names!(EndpointSlice, names);
 
 /// One pod, or whatever else has addresses.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ const POINTS: u32 = 160;
 /// much memory they take.
 const MEAN: u64 = 4 * POINTS as u64;
 
-/// Points in an arc, on average: with their hashes they are one or two lines of memory.
+/// Points in an arc, on average: one or two cache lines.
 const ARC: usize = 4;
 
 /// Points of nodes, sorted by hash.
@@ -74,11 +74,11 @@ impl Ring {
             );
         }
         ring.sort_unstable();
-        Ring::of(ring)
+        Ring::from_sorted(ring)
     }
 
-    /// A ring of sorted points.
-    fn of(points: Vec<(u32, Point)>) -> Self {
+    /// A ring of points that are sorted by hash.
+    fn from_sorted(points: Vec<(u32, Point)>) -> Self {
         let count = points.len().div_ceil(ARC);
         let mut arcs = Vec::with_capacity(count + 1);
         for (index, (hash, _)) in (0..).zip(&points) {
@@ -103,7 +103,7 @@ impl Ring {
         behind.iter().chain(before).map(|(_, point)| *point)
     }
 
-    /// The first point at or behind a hash. A search over all points would touch two dozen lines of memory.
+    /// The first point at or behind a hash. A search over all points would touch two dozen cache lines.
     fn first(&self, hash: u32) -> usize {
         let arc = arc(hash, self.points.len().div_ceil(ARC));
         let begin = |arc: usize| self.arcs.get(arc).map_or(0, |&begin| begin as usize);
@@ -175,7 +175,7 @@ mod tests {
         let nowhere = Point { node: 0, rank: 0 };
         let uneven = uneven.map(|hashes| {
             let points = hashes.into_iter().map(|hash| (hash, nowhere));
-            Ring::of(points.collect())
+            Ring::from_sorted(points.collect())
         });
         for ring in even.chain(uneven) {
             let around = |point: &u32| [point.saturating_sub(1), *point, point.saturating_add(1)];

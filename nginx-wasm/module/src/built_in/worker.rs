@@ -76,7 +76,7 @@ fn on_poll_due(index: usize) {
 }
 
 fn on_poll_end(index: usize, result: Result<CallResponse, &'static str>) {
-    hosts::expect(&result);
+    hosts::note_announced(&result);
     with(index, DELAY_AFTER_POLL, |filter| filter.on_poll_end(result));
     hosts::refresh();
 }

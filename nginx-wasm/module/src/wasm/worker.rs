@@ -86,7 +86,7 @@ fn on_tick(root: ContextId) {
 }
 
 fn on_call_end(token: u32, result: Result<CallResponse, &'static str>) {
-    hosts::expect(&result);
+    hosts::note_announced(&result);
     with(|worker| worker.call(|instance| instance.on_call_end(token, result)));
     hosts::refresh();
 }

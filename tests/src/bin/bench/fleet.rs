@@ -51,14 +51,14 @@ impl FleetBench {
             row("reconnect_s", "s").target(60.0),
             row("reconnect_mb", "MB").target(1.0),
         ];
-        if self.are_enough() {
+        if self.measures_client_memory() {
             rows.push(row("client_mb", "MB").target(1.0));
         }
         rows
     }
 
-    /// Enough clients to tell what one of them takes from what the controller takes now and not a moment ago.
-    fn are_enough(&self) -> bool {
+    /// With fewer clients the memory of one is below the noise.
+    fn measures_client_memory(&self) -> bool {
         self.clients >= 5 * FEW
     }
 
@@ -77,7 +77,7 @@ impl FleetBench {
             (first.reconnect_s, 1),
             (first.reconnect_mb, 1),
         ];
-        if self.are_enough() {
+        if self.measures_client_memory() {
             values.push((self.memory_of_a_client(&site).await?, 1));
         }
         let rows = self.rows().into_iter().zip(values);

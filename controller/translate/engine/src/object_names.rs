@@ -3,6 +3,8 @@
 use k8s_openapi::Metadata;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::ObjectKey;
+
 /// Namespace and name of an object, and nothing else of its metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Names {
@@ -20,13 +22,18 @@ impl From<ObjectMeta> for Names {
 }
 
 /// An object that has a name.
-pub(crate) trait Named {
+pub(crate) trait HasNames {
     fn namespace(&self) -> Option<&str>;
     fn name(&self) -> Option<&str>;
     fn set_namespace(&mut self, namespace: String);
+
+    fn key(&self) -> ObjectKey {
+        let [namespace, name] = [self.namespace(), self.name()].map(Option::unwrap_or_default);
+        ObjectKey::new(namespace, name)
+    }
 }
 
-impl<T: Metadata<Ty = ObjectMeta>> Named for T {
+impl<T: Metadata<Ty = ObjectMeta>> HasNames for T {
     fn namespace(&self) -> Option<&str> {
         self.metadata().namespace.as_deref()
     }
@@ -40,10 +47,10 @@ impl<T: Metadata<Ty = ObjectMeta>> Named for T {
     }
 }
 
-/// Implements [`Named`] for a type with a field that has both names.
-macro_rules! named_by {
+/// Implements [`HasNames`] for a type with a field that has both names.
+macro_rules! has_names {
     ($kind:ty, $field:ident) => {
-        impl $crate::named::Named for $kind {
+        impl $crate::object_names::HasNames for $kind {
             fn namespace(&self) -> Option<&str> {
                 self.$field.namespace.as_deref()
             }
@@ -59,4 +66,4 @@ macro_rules! named_by {
     };
 }
 
-pub(crate) use named_by;
+pub(crate) use has_names;

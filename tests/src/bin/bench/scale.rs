@@ -119,7 +119,7 @@ impl Scale {
         let mut rows = vec![
             Row::new(format!("{prefix}ingress_change_p99_ms/{ingresses}"), "ms").target(p99_ms),
             Row::new(format!("{prefix}ingress_change_p50_ms/{ingresses}"), "ms"),
-            Row::new(format!("{prefix}controller_rss_mb/{ingresses}"), "MB").target(250.0),
+            Row::new(format!("{prefix}controller_rss_mb/{ingresses}"), "MB").target(150.0),
         ];
         if self.nginx {
             rows.extend([

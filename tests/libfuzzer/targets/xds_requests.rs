@@ -61,6 +61,9 @@ mod history;
 #[path = "../../../controller/xds-server/src/known.rs"]
 mod known;
 #[allow(dead_code, reason = "what the store and the service call")]
+#[path = "../../../controller/xds-server/src/message.rs"]
+mod message;
+#[allow(dead_code, reason = "what the store and the service call")]
 #[path = "../../../controller/xds-server/src/nack.rs"]
 mod nack;
 #[allow(dead_code, reason = "what the store and the service call")]

@@ -12,6 +12,7 @@ use sluice_ir::{BackendId, Canary, Transport};
 
 use crate::backends::{Authority, BackendRef, BackendSource, Balance, ReferencePrecedence, Source};
 use crate::canaries::{CanaryCandidate, resolve_canaries};
+use crate::few::Few;
 use crate::ids::without_variant;
 use crate::{ObjectKey, Report};
 
@@ -19,8 +20,7 @@ use crate::{ObjectKey, Report};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BackendRegistry {
     entries: BTreeMap<BackendId, Entry>,
-    /// In order.
-    by_service: BTreeMap<ObjectKey, Vec<BackendId>>,
+    by_service: BTreeMap<ObjectKey, Few<BackendId, ()>>,
     /// Entries that have changed since they were resolved.
     open: BTreeSet<BackendId>,
     /// Those of the last reference: most references say the same.
@@ -31,9 +31,8 @@ pub(crate) struct BackendRegistry {
 /// References to one port of a Service, and what they resolve to.
 #[derive(Clone, Debug, Default)]
 struct Entry {
-    // Boxed, or no map: most entries have one reference, and a map has room for eleven.
-    backend_refs: BTreeMap<ReferencePrecedence, Box<BackendRef>>,
-    canary_candidates: BTreeMap<ReferencePrecedence, Box<CanaryCandidate>>,
+    backend_refs: Few<ReferencePrecedence, BackendRef>,
+    canary_candidates: Few<ReferencePrecedence, CanaryCandidate>,
     /// In the order of their ids.
     sources: Box<[(BackendId, Source)]>,
     canaries: Vec<Canary>,
@@ -56,7 +55,7 @@ impl BackendRegistry {
         let port = without_variant(&backend_ref.id);
         self.entry(&port)
             .backend_refs
-            .insert(precedence, Box::new(backend_ref));
+            .insert(precedence, backend_ref);
     }
 
     /// Adds a candidate for a canary of a port.
@@ -68,7 +67,7 @@ impl BackendRegistry {
         let main = candidate.main.clone();
         self.entry(&main)
             .canary_candidates
-            .insert(precedence, Box::new(candidate));
+            .insert(precedence, candidate);
     }
 
     /// Removes the reference or candidate with this precedence from a port.
@@ -86,8 +85,7 @@ impl BackendRegistry {
                 continue;
             };
             let before = std::mem::replace(&mut entry.sources, sources(&entry.backend_refs));
-            let (canaries, reports) =
-                resolve_canaries(entry.canary_candidates.values().map(AsRef::as_ref));
+            let (canaries, reports) = resolve_canaries(entry.canary_candidates.values());
             entry.reports = reports;
             if std::mem::replace(&mut entry.canaries, canaries) != entry.canaries {
                 changes.canaries.insert(port.clone());
@@ -136,7 +134,7 @@ impl BackendRegistry {
 
     /// The backends that a Service stands behind.
     pub(crate) fn of_service(&self, service: &ObjectKey) -> impl Iterator<Item = &BackendId> {
-        self.by_service.get(service).into_iter().flatten()
+        self.by_service.get(service).into_iter().flat_map(Few::keys)
     }
 
     fn entry(&mut self, port: &BackendId) -> &mut Entry {
@@ -157,18 +155,14 @@ impl BackendRegistry {
         let (old, new) = (service(source(before, id)), service(now));
         if let Some(old) = old {
             let of_service = self.by_service.entry(old.clone()).or_default();
-            if let Ok(place) = of_service.binary_search(id) {
-                of_service.remove(place);
-            }
+            of_service.remove(id);
             if of_service.is_empty() {
                 self.by_service.remove(&old);
             }
         }
         if let Some(new) = new {
             let of_service = self.by_service.entry(new).or_default();
-            if let Err(place) = of_service.binary_search(id) {
-                of_service.insert(place, id.clone());
-            }
+            of_service.insert(id.clone(), ());
         }
     }
 }
@@ -195,9 +189,7 @@ fn share<T: PartialEq>(last: &mut Arc<T>, value: &mut Arc<T>) {
 
 /// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
 /// first that asks for sessions has them.
-fn sources(
-    backend_refs: &BTreeMap<ReferencePrecedence, Box<BackendRef>>,
-) -> Box<[(BackendId, Source)]> {
+fn sources(backend_refs: &Few<ReferencePrecedence, BackendRef>) -> Box<[(BackendId, Source)]> {
     let Some(first) = backend_refs
         .values()
         .min_by_key(|backend_ref| backend_ref.authority)
@@ -221,7 +213,7 @@ fn sources(
         site,
         authority,
         ..
-    } in backend_refs.values().map(AsRef::as_ref)
+    } in backend_refs.values()
     {
         let new = || {
             let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());

@@ -26,6 +26,7 @@ mod components;
 mod endpoint_health;
 mod endpoints;
 mod external_host;
+mod few;
 pub mod ids;
 mod input;
 mod kind;

@@ -42,8 +42,9 @@ pub(crate) struct RouteGroup {
 
 impl RouteGroup {
     /// Suffixes of the wildcards that cover its hosts.
-    fn suffixes(&self) -> impl Iterator<Item = Hostname> {
-        self.names.iter().filter_map(ServerName::wildcard_suffix)
+    fn suffixes(&self) -> BTreeSet<Hostname> {
+        let names = self.names.iter();
+        names.filter_map(ServerName::wildcard_suffix).collect()
     }
 
     /// The ports of Services that its routes lead to.
@@ -72,12 +73,12 @@ impl RouteGroup {
 /// All route groups, indexed by what can change them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouteGroups {
-    groups: BTreeMap<RouteGroupId, RouteGroup>,
+    groups: BTreeMap<RouteGroupId, Box<RouteGroup>>,
     last: RouteGroupId,
     by_member: BTreeMap<ObjectKey, RouteGroupId>,
     by_name: BTreeMap<ServerName, RouteGroupId>,
     /// By what a wildcard that covers one of their hosts has after its star.
-    by_suffix: BTreeSet<(Hostname, RouteGroupId)>,
+    by_suffix: Index<Hostname>,
     by_object: Index<ObjectRef>,
     by_port: Index<BackendId>,
     by_watched: Index<BackendId>,
@@ -91,12 +92,11 @@ impl RouteGroups {
             .extend(group.members.iter().map(|key| (key.clone(), id)));
         self.by_name
             .extend(group.names.iter().map(|name| (name.clone(), id)));
-        self.by_suffix
-            .extend(group.suffixes().map(|suffix| (suffix, id)));
+        self.by_suffix.add(&group.suffixes(), id);
         self.by_object.add(&group.dependencies, id);
         self.by_port.add(&group.ports(), id);
         self.by_watched.add(&group.watched(), id);
-        self.groups.insert(id, group);
+        self.groups.insert(id, Box::new(group));
         id
     }
 
@@ -108,21 +108,19 @@ impl RouteGroups {
         for name in &group.names {
             self.by_name.remove(name);
         }
-        for suffix in group.suffixes() {
-            self.by_suffix.remove(&(suffix, id));
-        }
+        self.by_suffix.remove(&group.suffixes(), id);
         self.by_object.remove(&group.dependencies, id);
         self.by_port.remove(&group.ports(), id);
         self.by_watched.remove(&group.watched(), id);
-        Some(group)
+        Some(*group)
     }
 
     pub(crate) fn get(&self, id: RouteGroupId) -> Option<&RouteGroup> {
-        self.groups.get(&id)
+        self.groups.get(&id).map(AsRef::as_ref)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &RouteGroup> {
-        self.groups.values()
+        self.groups.values().map(AsRef::as_ref)
     }
 
     /// The route group of an object that routes come from, as it was translated.
@@ -137,11 +135,7 @@ impl RouteGroups {
 
     /// Those with a host that a wildcard covers.
     pub(crate) fn under(&self, suffix: &Hostname) -> impl Iterator<Item = RouteGroupId> {
-        let from = (suffix.clone(), RouteGroupId::MIN);
-        self.by_suffix
-            .range(from..)
-            .take_while(move |(other, _)| other == suffix)
-            .map(|(_, id)| *id)
+        self.by_suffix.of(suffix)
     }
 
     /// Route groups that depend on an object.
@@ -162,11 +156,11 @@ impl RouteGroups {
 
 /// Route groups by key.
 #[derive(Clone, Debug)]
-struct Index<K>(BTreeMap<K, BTreeSet<RouteGroupId>>);
+struct Index<K>(BTreeSet<(K, RouteGroupId)>);
 
 impl<K> Default for Index<K> {
     fn default() -> Self {
-        Index(BTreeMap::new())
+        Index(BTreeSet::new())
     }
 }
 
@@ -175,9 +169,7 @@ impl<K: Clone + Ord> Index<K> {
     where
         K: 'a,
     {
-        for key in keys {
-            self.0.entry(key.clone()).or_default().insert(id);
-        }
+        self.0.extend(keys.into_iter().map(|key| (key.clone(), id)));
     }
 
     fn remove<'a>(&mut self, keys: impl IntoIterator<Item = &'a K>, id: RouteGroupId)
@@ -185,17 +177,12 @@ impl<K: Clone + Ord> Index<K> {
         K: 'a,
     {
         for key in keys {
-            let Some(ids) = self.0.get_mut(key) else {
-                continue;
-            };
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.0.remove(key);
-            }
+            self.0.remove(&(key.clone(), id));
         }
     }
 
     fn of(&self, key: &K) -> impl Iterator<Item = RouteGroupId> {
-        self.0.get(key).into_iter().flatten().copied()
+        let all = (key.clone(), RouteGroupId::MIN)..=(key.clone(), RouteGroupId::MAX);
+        self.0.range(all).map(|(_, id)| *id)
     }
 }

@@ -32,6 +32,7 @@ mod log;
 mod object_source;
 mod options;
 mod output;
+mod ports;
 mod render;
 mod run;
 mod signals;

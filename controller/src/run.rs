@@ -1,18 +1,15 @@
 //! `sluice run`: everything put together.
 
 use std::fs;
-use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use futures::future::OptionFuture;
-use rustix::process::Pid;
 use sluice_authz::{Authorizer, NonceKey};
 use sluice_dataplane::run_dir::RunDir;
-use sluice_dataplane::{memory, open_files, process};
+use sluice_dataplane::{memory, open_files};
 use sluice_firewall::Firewall;
 use sluice_health::Checks;
 use sluice_resolver::{Dns, Names};
@@ -29,15 +26,13 @@ use crate::args::{DataPlane, ListenAddress, NativeBalancing, ObjectSource, Run};
 use crate::data_plane::Child;
 use crate::object_source::{self, Source};
 use crate::signals::{Signals, unless_stopped};
-use crate::{access_log, certificate, data_plane, log, options};
+use crate::{access_log, certificate, data_plane, log, options, ports};
 use sluice_publish::{Publisher, ReloadEvents, ReportLog};
 use sluice_server::{Address, Served, SharedLog};
 use sluice_state::View;
 
 /// Unix socket of the web application firewall, in the run directory.
 const FIREWALL_SOCKET: &str = "firewall.sock";
-/// A data plane that has just died gives its ports back within this time.
-const DYING: Duration = Duration::from_secs(1);
 /// Time for blocking work that nobody waits for any more.
 const LEFT_OVER: Duration = Duration::from_secs(1);
 /// So many kept bodies fit into the memory of an Envoy of ours.
@@ -72,10 +67,7 @@ fn check(args: &Run) -> anyhow::Result<()> {
             false => bail!("--manifests {folder_name}: no such folder"),
         }
     }
-    let (http, https) = (args.listeners.http_port, args.listeners.https_port);
-    if http == https {
-        bail!("--https-port {https}: already used by --http-port");
-    }
+    ports::differ(args)?;
     match args.data_plane {
         DataPlane::Envoy | DataPlane::Nginx => Ok(()),
         DataPlane::None => check_xds(args),
@@ -96,45 +88,6 @@ fn check_xds(args: &Run) -> anyhow::Result<()> {
             bail!("--xds-certificates: only with --xds-address IP:PORT, a unix socket has no TLS")
         }
         _ => Ok(()),
-    }
-}
-
-/// The ports are free, or those have them that we take over.
-async fn check_ports(args: &Run, child: &Child) -> anyhow::Result<()> {
-    if args.data_plane == DataPlane::None {
-        return Ok(());
-    }
-    let listeners = &args.listeners;
-    for (port, flag) in [
-        (listeners.http_port, "--http-port"),
-        (listeners.https_port, "--https-port"),
-    ] {
-        for address in listeners.on_port(port) {
-            check_port(address, flag, &child.found()).await?;
-        }
-    }
-    Ok(())
-}
-
-async fn check_port(address: SocketAddr, flag: &str, found: &[Pid]) -> anyhow::Result<()> {
-    let port = address.port();
-    let began = Instant::now();
-    loop {
-        match TcpListener::bind(address) {
-            Ok(_) => return Ok(()),
-            Err(error) if error.kind() != ErrorKind::AddrInUse => {
-                let ip = address.ip();
-                bail!("{flag} {port}: cannot listen on {ip}: {error}; choose another with {flag}")
-            }
-            Err(_) if found.iter().any(|pid| process::listens(*pid, port)) => return Ok(()),
-            Err(_) if began.elapsed() > DYING => {
-                let by = process::listener(port)
-                    .map(|listener| format!(" by {listener}"))
-                    .unwrap_or_default();
-                bail!("{flag} {port}: the port is taken{by}; choose another with {flag}")
-            }
-            Err(_) => tokio::time::sleep(DYING / 50).await,
-        }
     }
 }
 
@@ -243,7 +196,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let settings = settings(args, &run_dir.path, certificate.clone())?;
     let address = address(args, &run_dir.path, tasks)?;
     let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks).await?;
-    check_ports(args, &child).await?;
+    ports::are_free(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
     access_log::follow(args, &view, tasks);

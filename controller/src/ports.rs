@@ -1,0 +1,171 @@
+//! Ports that are listened on: each has one flag, and nobody else has it.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use rustix::process::Pid;
+use sluice_dataplane::process;
+
+use crate::args::{DataPlane, ListenAddress, Run};
+use crate::data_plane::Child;
+
+/// A data plane that has just died gives its ports back within this time.
+const DYING: Duration = Duration::from_secs(1);
+
+/// No two flags have the same one.
+pub(crate) fn differ(args: &Run) -> anyhow::Result<()> {
+    let (of_clients, own) = (of_clients(args), own(args));
+    match args.data_plane {
+        DataPlane::Envoy | DataPlane::Nginx => all_differ(&[of_clients, own].concat()),
+        // Clients connect to another machine.
+        DataPlane::None => all_differ(&of_clients).and_then(|()| all_differ(&own)),
+    }
+}
+
+/// An address to listen on, and the flag that has its port.
+type Listened = (&'static str, SocketAddr);
+
+fn all_differ(listened: &[Listened]) -> anyhow::Result<()> {
+    for (position, (flag, address)) in listened.iter().enumerate() {
+        let mut before = listened[..position].iter();
+        if let Some((first, _)) = before.find(|(_, other)| overlap(*other, *address)) {
+            bail!("{flag} {}: already used by {first}", address.port());
+        }
+    }
+    Ok(())
+}
+
+/// Those of the data plane.
+fn of_clients(args: &Run) -> Vec<Listened> {
+    let listeners = &args.listeners;
+    let ports = [
+        ("--http-port", listeners.http_port),
+        ("--https-port", listeners.https_port),
+    ];
+    let addresses = ports.into_iter().flat_map(|(flag, port)| {
+        let addresses = listeners.on_port(port).into_iter();
+        addresses.map(move |address| (flag, address))
+    });
+    addresses.collect()
+}
+
+/// Those of the controller.
+fn own(args: &Run) -> Vec<Listened> {
+    let all_interfaces = IpAddr::from(Ipv4Addr::UNSPECIFIED);
+    let (health, dashboard) = (
+        args.admin.healthz_host.unwrap_or(all_interfaces),
+        IpAddr::from(Ipv4Addr::LOCALHOST),
+    );
+    let health = args
+        .admin
+        .ports()
+        .map(|port| ("--healthz-port", SocketAddr::new(health, port)));
+    let dashboard = args
+        .dashboard
+        .ports()
+        .map(|port| ("--dashboard-port", SocketAddr::new(dashboard, port)));
+    let xds = match &args.xds_address {
+        Some(ListenAddress::Tcp(address)) => Some(("--xds-address", *address)),
+        Some(ListenAddress::Unix(_)) | None => None,
+    };
+    health.chain(dashboard).chain(xds).collect()
+}
+
+/// True if one of them has an address of the other.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let has = |ip: IpAddr, other: IpAddr| match ip {
+        IpAddr::V4(ip) => ip.is_unspecified() && other.is_ipv4(),
+        IpAddr::V6(ip) => ip.is_unspecified() && other.is_ipv6(),
+    };
+    let (a, b) = (one.ip(), other.ip());
+    one.port() == other.port() && (a == b || has(a, b) || has(b, a))
+}
+
+/// The ports are free, or those have them that we take over.
+pub(crate) async fn are_free(args: &Run, child: &Child) -> anyhow::Result<()> {
+    if args.data_plane == DataPlane::None {
+        return Ok(());
+    }
+    let listeners = &args.listeners;
+    for (port, flag) in [
+        (listeners.http_port, "--http-port"),
+        (listeners.https_port, "--https-port"),
+    ] {
+        for address in listeners.on_port(port) {
+            check_port(address, flag, &child.found()).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn check_port(address: SocketAddr, flag: &str, found: &[Pid]) -> anyhow::Result<()> {
+    let port = address.port();
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() != ErrorKind::AddrInUse => {
+                let ip = address.ip();
+                bail!("{flag} {port}: cannot listen on {ip}: {error}; choose another with {flag}")
+            }
+            Err(_) if found.iter().any(|pid| process::listens(*pid, port)) => return Ok(()),
+            Err(_) if began.elapsed() > DYING => {
+                let by = process::listener(port)
+                    .map(|listener| format!(" by {listener}"))
+                    .unwrap_or_default();
+                bail!("{flag} {port}: the port is taken{by}; choose another with {flag}")
+            }
+            Err(_) => tokio::time::sleep(DYING / 50).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        run: Run,
+    }
+
+    fn error(flags: &[&str]) -> Option<String> {
+        let fixed = ["sluice", "--manifests=.", "--bind-address=127.0.0.1"];
+        let command = Command::try_parse_from(fixed.iter().chain(flags)).unwrap();
+        differ(&command.run).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_port_has_one_flag() {
+        let taken = |flags| error(flags).unwrap();
+        assert_eq!(
+            taken(&["--https-port=8080"]),
+            "--https-port 8080: already used by --http-port"
+        );
+        // On all interfaces, and on this one.
+        assert_eq!(
+            taken(&["--healthz-port=8443"]),
+            "--healthz-port 8443: already used by --https-port"
+        );
+        assert_eq!(
+            taken(&["--dashboard-port=8080"]),
+            "--dashboard-port 8080: already used by --http-port"
+        );
+        assert_eq!(
+            taken(&["--dashboard-port=10254"]),
+            "--dashboard-port 10254: already used by --healthz-port"
+        );
+        assert_eq!(
+            error(&["--healthz-host=127.0.0.2", "--healthz-port=8080"]),
+            None
+        );
+        assert_eq!(error(&["--healthz-host=::1", "--healthz-port=8080"]), None);
+        assert_eq!(error(&["--data-plane=none", "--healthz-port=8080"]), None);
+        assert_eq!(error(&[]), None);
+    }
+}

@@ -73,6 +73,7 @@ impl Judged {
 struct Side {
     client: Client,
     pace: Pace,
+    was_asked: Cell<bool>,
     has_answered: Cell<bool>,
     unreachable: Cell<usize>,
 }
@@ -84,6 +85,7 @@ impl Side {
             return Err(Failure::Unreachable(reason.to_owned()));
         }
         self.pace.turn().await;
+        self.was_asked.set(true);
         let answered = self.client.ask(&probe.request, &probe.body).await;
         match &answered {
             Ok(_) => self.has_answered.set(true),
@@ -101,6 +103,7 @@ impl Pair {
         let side = |client| Side {
             client,
             pace: Pace::new(speed.rate),
+            was_asked: Cell::new(false),
             has_answered: Cell::new(false),
             unreachable: Cell::new(0),
         };
@@ -240,6 +243,9 @@ impl Pair {
     /// The reason for which a comparison is worth nothing.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
+        if !self.old.was_asked.get() && !self.new.was_asked.get() {
+            return Some("no request was sent, as none fits the flags".to_owned());
+        }
         let silent = |side: &Side| !side.has_answered.get();
         match (silent(&self.old), silent(&self.new)) {
             (false, false) => None,

@@ -94,10 +94,7 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<Clients> {
     const SECRET: &str = "auth-tls-secret";
     let asked = view.read("auth-tls-verify-client", demand);
     let demand = asked.unwrap_or(VerifyClient::Required);
-    let depth = view
-        .read("auth-tls-verify-depth", value::count)
-        .unwrap_or(1)
-        .max(1);
+    let depth = view.count("auth-tls-verify-depth").unwrap_or(1).max(1);
     let (error_page, location) = match view.read("auth-tls-error-page", page) {
         None => (None, None),
         Some(Page::Url(url)) => (Some(RefusalPage::Url(url)), None),

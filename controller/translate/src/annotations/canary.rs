@@ -55,16 +55,13 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn canary(view: &mut View<'_, '_>) -> Option<CanaryRules> {
     let is_canary = view.flag("canary");
     let total = view
-        .read("canary-weight-total", value::count)
+        .count("canary-weight-total")
         .filter(|total| *total > TOTAL)
         .unwrap_or(TOTAL);
     let rules = CanaryRules {
         header: header(view),
         cookie: view.read("canary-by-cookie", token),
-        weight: view
-            .read("canary-weight", value::count)
-            .unwrap_or_default()
-            .min(total),
+        weight: view.count("canary-weight").unwrap_or_default().min(total),
         total,
     };
     is_canary.then_some(rules)

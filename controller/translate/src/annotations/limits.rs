@@ -58,13 +58,13 @@ pub(super) const GROUP: Group = Group {
 
 /// KiB of one answer in a second.
 pub(super) fn rate(view: &mut View<'_, '_>, globals: &Globals) -> Option<NonZeroU32> {
-    view.read("limit-rate", value::count)
+    view.count("limit-rate")
         .map_or(globals.limits.rate, NonZeroU32::new)
 }
 
 /// KiB of one answer that come before that.
 pub(super) fn rate_after(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
-    view.read("limit-rate-after", value::count)
+    view.count("limit-rate-after")
         .unwrap_or(globals.limits.rate_after)
 }
 
@@ -75,16 +75,14 @@ pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Clien
     };
     let exempt = view.strict("limit-allowlist", value::cidrs, Vec::new(), Vec::new());
     let mut rate = |name| {
-        let requests = NonZeroU32::new(view.read(name, value::count)?)?;
+        let requests = NonZeroU32::new(view.count(name)?)?;
         Some(Rate {
             requests,
             burst: requests.get().saturating_mul(multiplier),
         })
     };
     let (per_second, per_minute) = (rate("limit-rps"), rate("limit-rpm"));
-    let most = view
-        .read("limit-connections", value::count)
-        .and_then(NonZeroU32::new);
+    let most = view.count("limit-connections").and_then(NonZeroU32::new);
     let connections = most.map(|most| ConnectionLimit {
         max: most,
         status: globals.limits.connection_status,

@@ -84,10 +84,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let verify = view
         .read("proxy-ssl-verify", value::on_off)
         .unwrap_or_default();
-    let depth = view
-        .read("proxy-ssl-verify-depth", value::count)
-        .unwrap_or(1)
-        .max(1);
+    let depth = view.count("proxy-ssl-verify-depth").unwrap_or(1).max(1);
     let name = view.read("proxy-ssl-name", name);
     let sends_name = view
         .read("proxy-ssl-server-name", value::on_off)

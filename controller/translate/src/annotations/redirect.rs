@@ -1,5 +1,7 @@
 //! Answers that lead elsewhere.
 
+use std::ops::RangeInclusive;
+
 use sluice_ir::{Expression, ReasonCode, Redirect, RedirectTo};
 use sluice_syntax::expression;
 use sluice_syntax::value::{self, Parsed};
@@ -79,8 +81,8 @@ pub(super) fn relative(view: &mut View<'_, '_>, globals: &Globals) -> bool {
 
 /// The temporal one comes first.
 pub(super) fn redirect(view: &mut View<'_, '_>, relative: bool) -> Option<Redirect> {
-    let temporal_code = view.read("temporal-redirect-code", value::int);
-    let permanent_code = view.read("permanent-redirect-code", value::int);
+    let temporal_code = status(view, "temporal-redirect-code", 300..=307, 302);
+    let permanent_code = status(view, "permanent-redirect-code", 300..=308, 301);
     let temporal = view.read("temporal-redirect", absolute_url);
     let permanent = match (&temporal, view.text("permanent-redirect")) {
         (Some(_), Some(_)) => {
@@ -97,8 +99,8 @@ pub(super) fn redirect(view: &mut View<'_, '_>, relative: bool) -> Option<Redire
         _ => view.read("permanent-redirect", url),
     };
     let (url, status) = match (temporal, permanent) {
-        (Some(url), _) => (url, within(temporal_code, 300..=307).unwrap_or(302)),
-        (None, Some(url)) => (url, within(permanent_code, 300..=308).unwrap_or(301)),
+        (Some(url), _) => (url, temporal_code),
+        (None, Some(url)) => (url, permanent_code),
         (None, None) => return None,
     };
     let to = match url.as_literal() {
@@ -112,15 +114,33 @@ pub(super) fn from_to_www(view: &mut View<'_, '_>) -> bool {
     view.flag("from-to-www-redirect")
 }
 
-fn within(code: Option<i64>, range: std::ops::RangeInclusive<u16>) -> Option<u16> {
-    code.and_then(|code| u16::try_from(code).ok())
-        .filter(|code| range.contains(code))
+/// The status that is written, or the usual one for want of one that fits.
+fn status(
+    view: &mut View<'_, '_>,
+    name: &'static str,
+    range: RangeInclusive<i64>,
+    usual: u16,
+) -> u16 {
+    let Some(code) = view.read(name, value::int) else {
+        return usual;
+    };
+    match u16::try_from(code) {
+        Ok(status) if range.contains(&code) => status,
+        _ => {
+            let (first, last) = (range.start(), range.end());
+            let reason = format!("expected a status from {first} to {last}, got {code}");
+            let consequence = format!("redirects with {usual}");
+            view.note(ReasonCode::NoEffect, name, reason, &consequence)
+                .same_as_ingress_nginx = true;
+            usual
+        }
+    }
 }
 
 /// ingress-nginx takes variables with `enable-annotation-validation: "false"`, and took them always before that was there.
 fn url(text: &str) -> Parsed<Expression> {
     let without_variables: String = text.chars().filter(|c| !"${}".contains(*c)).collect();
-    let plain = value::url(&without_variables)?;
+    let plain = value::url(&without_variables).map_err(|_| "a URL or a path")?;
     if plain == text {
         Ok(Expression::literal(text))
     } else {

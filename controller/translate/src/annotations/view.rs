@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Hostname, ReasonCode, ServerName};
 use sluice_syntax::shortened;
-use sluice_syntax::value::Parsed;
+use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::{
     CLOSED, Cause, ClosedFor, ObjectKey, References, Report, Reporter, Secrets, Severity,
 };
@@ -187,6 +187,18 @@ impl<'a, 'r> View<'a, 'r> {
         }
     }
 
+    /// The value as a count. A negative one is as good as none, in ingress-nginx, too, and whoever wrote it hears of that.
+    pub(super) fn count(&mut self, name: &'static str) -> Option<u32> {
+        let count = self.read(name, value::count)?;
+        let written = self.text(name).unwrap_or_default();
+        if written.trim().starts_with('-') {
+            let reason = format!("expected 0 or more, got {:?}", shortened(written));
+            self.note(ReasonCode::NoEffect, name, reason, "read as 0")
+                .same_as_ingress_nginx = true;
+        }
+        Some(count)
+    }
+
     /// The value of what narrows: `absent` where it is not written, and `strictest` where it cannot be honoured.
     pub(super) fn strict<T>(
         &mut self,
@@ -213,8 +225,7 @@ impl<'a, 'r> View<'a, 'r> {
 
     /// The value of a switch that is off unless it says otherwise.
     pub(super) fn flag(&mut self, name: &'static str) -> bool {
-        self.read(name, sluice_syntax::value::bool)
-            .unwrap_or_default()
+        self.read(name, value::bool).unwrap_or_default()
     }
 
     /// Reports a value that is not what was expected. A guard then closes its locations.

@@ -108,7 +108,7 @@ async fn get(socket: &Path, path: &str) -> anyhow::Result<String> {
 async fn connect(socket: &Path) -> anyhow::Result<UnixStream> {
     let advice = || {
         format!(
-            "{}: is a controller running here, and is --admin-socket its own?",
+            "{}: no controller is listening on this socket (is --admin-socket right?)",
             socket.display()
         )
     };

@@ -36,7 +36,7 @@ pub(crate) fn module(flags: &Child, envoy: &Path) -> anyhow::Result<Option<PathB
 fn usable(given: Option<&Path>, envoy: &Path) -> anyhow::Result<PathBuf> {
     // Envoy looks for this name in folders.
     let name = format!("lib{MODULE_NAME}.so");
-    let module = installed_file(given, &name, "--envoy-module")?;
+    let module = installed_file(given, &name, "--envoy-module", "cargo xtask install")?;
     ensure!(
         module.file_name().is_some_and(|file| file == name.as_str()),
         "--envoy-module {}: expected a file with the name {name}, by which Envoy looks for it",

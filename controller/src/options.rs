@@ -153,6 +153,7 @@ fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
             flags.nginx_module.as_deref(),
             "libngx_sluice.so",
             "--nginx-module",
+            "cargo xtask install --data-plane nginx",
         )
     };
     let compiled = flags.filter_cwasm.as_deref();
@@ -177,11 +178,11 @@ fn compiled_filter(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     const NAME: &str = "sluice_filter.cwasm";
     if given.is_none() && find_installed(NAME).is_none() {
         bail!(
-            "--nginx-filter wasm: no {NAME} beside this program: write one with `sluice-compile sluice_filter.wasm {NAME}` \
+            "--nginx-filter wasm: no {NAME} in ../lib/sluice or beside this program: write one with `sluice-compile sluice_filter.wasm {NAME}` \
              (`cargo build --release -p sluice-wasm-host --features compile` builds that), and name it with --filter-cwasm"
         );
     }
-    installed_file(given, NAME, "--filter-cwasm")
+    installed_file(given, NAME, "--filter-cwasm", "sluice-compile")
 }
 
 /// Settings of `sluice render`: paths that are the same on every machine.

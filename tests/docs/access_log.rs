@@ -33,9 +33,9 @@ log-format-upstream: '{\"time\": \"$time_iso8601\", \"client\": \"$remote_addr\"
 Durations are in seconds with three decimals where the table says nothing else, sizes in bytes. Other names of ingress-nginx for the same values work, too
 (`$req_id`, `$the_real_ip`, `$best_http_host`). A variable that is not here is reported, and logged as `-`. In Envoy each control
 character of a header of the client is written as `?`, another value with one as a single `?`; characters beyond ASCII stay as they are.
-Where no endpoint was meant, `$proxy_upstream_name` is empty; ingress-nginx has `upstream-default-backend`. Where Envoy refuses an
-upgrade, everything of the request is `-`. `$http_x_forwarded_proto` and `$http_x_forwarded_port` are there what pods get, and with `forwarded-for-header` `$http_x_forwarded_for`
-is that header.
+Where no Service is asked, `$proxy_upstream_name` is `-` (from Envoy empty with `log-format-escape-json` or `log-format-escape-none`); ingress-nginx
+has `upstream-default-backend`. Where Envoy refuses an upgrade, everything of the request is `-`. `$http_x_forwarded_proto` and
+`$http_x_forwarded_port` have the values that pods get, and with `forwarded-for-header` `$http_x_forwarded_for` is that header.
 ";
 
 pub(super) fn page() -> Result<String> {

@@ -13,6 +13,7 @@ const HEAD: &str = "\
 
 What `sluice COMMAND --help` prints; `-h` is a line for each flag. Flags that ingress-nginx has keep their names and meanings, and take
 `=true` and `=false` as there. A flag of it that Sluice does not have is refused, with what to do instead.
+Subcommands of `dbg`, `kubectl` and `certgen` have flags of their own: `sluice COMMAND SUBCOMMAND --help` prints them.
 ";
 
 const COMMANDS: [&str; 14] = [

@@ -50,26 +50,38 @@ pub fn find_program(given: Option<&Path>, program: Program) -> anyhow::Result<Pa
 ///
 /// # Errors
 ///
-/// There is no such file.
-pub fn installed_file(given: Option<&Path>, name: &str, flag: &str) -> anyhow::Result<PathBuf> {
+/// There is no such file: the error says where it was looked for, and that the command `install` puts it there.
+pub fn installed_file(
+    given: Option<&Path>,
+    name: &str,
+    flag: &str,
+    install: &str,
+) -> anyhow::Result<PathBuf> {
     let path = match given {
         Some(path) if path.is_file() => path.to_owned(),
         Some(path) => bail!("{flag} {}: no such file", path.display()),
         None => find_installed(name).with_context(|| {
-            format!(
-                "no {name} beside this program: `cargo xtask install` puts it there \
-                 (with `--data-plane nginx` for nginx), or set {flag}"
-            )
+            let folders = install_folders().into_iter().flatten();
+            let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+            let folders = folders.join(" or ");
+            format!("no {name} in {folders}: `{install}` puts it there, or set {flag}")
         })?,
     };
     std::path::absolute(&path).with_context(|| path.display().to_string())
 }
 
-/// A file that is installed with this program, if it is. `bin/sluice` has its files in `lib/sluice`; in an image, and in a build, they are beside it.
+/// A file that is installed with this program, if it is.
 #[must_use]
 pub fn find_installed(name: &str) -> Option<PathBuf> {
+    let folders = install_folders()?.into_iter();
+    folders
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+/// `bin/sluice` has its files in `lib/sluice`; in an image, and in a build, they are beside it.
+fn install_folders() -> Option<[PathBuf; 2]> {
     let executable = env::current_exe().ok()?;
     let folder = executable.parent()?;
-    let places = [folder.join("../lib/sluice").join(name), folder.join(name)];
-    places.into_iter().find(|path| path.is_file())
+    Some([folder.join("../lib/sluice"), folder.to_owned()])
 }

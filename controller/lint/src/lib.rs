@@ -46,7 +46,7 @@ pub enum FailOn {
     /// document cannot be read or is hidden by another of the same name.
     #[default]
     Error,
-    /// Anything is not served as written.
+    /// The same, or there is a warning; notes do not count.
     Warning,
     /// There is any remark.
     Note,

@@ -11,7 +11,7 @@ pub struct MetricsFlags {
     /// Count and measure requests. This costs the data plane some time per request.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub enable_metrics: bool,
-    /// Log each request to standard output, as JSON or in the format of the ConfigMap.
+    /// Log each request to standard output, in ingress-nginx's format unless the ConfigMap has another.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub access_log: bool,
     /// Add the host as a label to request metrics.

@@ -27,10 +27,10 @@ pub(crate) struct Check {
         default_value = "app.kubernetes.io/name=sluice"
     )]
     pub(crate) selector: String,
-    /// Repeat a check with failures for so long.
+    /// Keep retrying failed checks for up to this many seconds.
     #[arg(long, default_value = "0", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) wait: Duration,
-    /// Warn of certificates that end within so many days.
+    /// Warn about certificates that expire within this many days.
     #[arg(long, default_value_t = 21, value_name = "DAYS")]
     pub(crate) certificate_days: u32,
     /// Fail (exit code 1) on warnings, too.

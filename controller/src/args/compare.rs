@@ -84,7 +84,7 @@ pub(crate) struct Live {
     /// Share of the mirrored requests that is compared.
     #[arg(long, value_name = "PERCENT", default_value = "100%", value_parser = Share::parse, requires = "listen")]
     pub(crate) share: Share,
-    /// End after so many seconds.
+    /// Stop after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "listen")]
     pub(crate) duration: Option<Duration>,
 }

@@ -35,7 +35,7 @@ pub(crate) struct Child {
     /// [default: a temporary directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
-    /// End when the data plane has failed to start so many times in a row, so that the pod is started anew; 0 for no limit
+    /// Exit after this many consecutive failed starts of the data plane, so that the pod is restarted; 0 for no limit
     /// [default: 10 in a cluster, otherwise 0].
     #[arg(long, value_name = "N")]
     pub(crate) max_failed_starts: Option<u32>,

@@ -44,13 +44,15 @@ pub(crate) struct NginxChild {
     /// nginx binary [default: `nginx` in PATH].
     #[arg(long, env = "NGINX_BINARY", value_name = "PATH")]
     pub(crate) nginx_binary: Option<PathBuf>,
-    /// Sluice's module for this nginx [default: `libngx_sluice.so` beside this program], or Kong's if it is a dynamic module.
+    /// Sluice's module for this nginx [default: `libngx_sluice.so` in `../lib/sluice` or beside this program], or Kong's if it is
+    /// a dynamic module.
     #[arg(long, env = "SLUICE_NGINX_MODULE", value_name = "PATH")]
     pub(crate) nginx_module: Option<PathBuf>,
     /// Form of the filter in nginx, with --nginx-host sluice.
     #[arg(long, env = "SLUICE_NGINX_FILTER", value_enum, default_value_t = NginxFilter::Module, value_name = "FORM")]
     pub(crate) nginx_filter: NginxFilter,
-    /// Filter as wasm, compiled by `sluice-compile` for nginx [default: `sluice_filter.cwasm` beside this program].
+    /// Filter as wasm, compiled by `sluice-compile` for nginx [default: `sluice_filter.cwasm` in `../lib/sluice` or beside
+    /// this program].
     #[arg(long, env = "SLUICE_FILTER_CWASM", value_name = "PATH")]
     pub(crate) filter_cwasm: Option<PathBuf>,
     /// Worker processes of nginx [default: one per core].

@@ -11,7 +11,7 @@ pub(crate) fn unreachable(error: &str, list: &mut Checklist) {
     list.failure(
         SECTION,
         error,
-        "kubectl version tells if that is so for kubectl, too; --kubeconfig, --context and --apiserver-host choose another cluster",
+        "run `kubectl version` to see whether kubectl has the same problem; --kubeconfig, --context and --apiserver-host choose another cluster",
     );
 }
 

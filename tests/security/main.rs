@@ -22,6 +22,7 @@ mod r06_access_control;
 mod r06_auth_cache;
 mod r06_auth_snippets;
 mod r06_authorized_server;
+mod r06_client_authorities;
 mod r06_client_certificates;
 mod r06_conditional_headers;
 mod r06_digest;

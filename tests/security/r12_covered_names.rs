@@ -15,6 +15,7 @@ use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 on_every_plane!(
     names_covered_by_an_older_namespace_stay_reserved,
     allowed_foreign_host_does_not_present_the_wildcards_certificate,
+    a_wildcard_has_nothing_of_a_foreign_one_above_it,
 );
 
 fn ingress(
@@ -148,6 +149,29 @@ async fn allowed_foreign_host_does_not_present_the_wildcards_certificate(
         ("www.c.test", false, None),
         ("old.a.test", false, Some(FOREIGN)),
         ("x.y.a.test", false, Some(FOREIGN)),
+    ];
+    check(&sluice, &pair, &expected).await?;
+    sluice.stop()
+}
+
+/// Envoy's own wildcards take any number of labels.
+async fn a_wildcard_has_nothing_of_a_foreign_one_above_it(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let pair = Pair::of(&["*.a.test", "*.b.a.test"])?;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "wild", "namespace": FOREIGN},
+        "type": "kubernetes.io/tls", "stringData": {"tls.crt": pair.pem, "tls.key": pair.key},
+    });
+    let objects = [
+        secret,
+        ingress(OWNER, 1, "*.b.a.test", &[], false),
+        ingress(FOREIGN, 2, "*.a.test", &[], true),
+    ];
+    tenants.write("names.yaml", &objects)?;
+    let sluice = plane.options(&tenants.manifests).start().await?;
+    let expected = [
+        ("any.a.test", true, Some(FOREIGN)),
+        ("any.b.a.test", false, Some(OWNER)),
     ];
     check(&sluice, &pair, &expected).await?;
     sluice.stop()

@@ -8,6 +8,7 @@ use sluice_translate_engine::{
 
 use crate::Options;
 use crate::global::Globals;
+use crate::stapling;
 use crate::streams::streams;
 
 /// Applies the flags.
@@ -36,7 +37,9 @@ fn default_certificate(
     let found = cluster
         .secret(key)
         .ok_or_else(|| "expected a Secret, got none".to_owned());
-    match found.and_then(|secret| secret.certificate()) {
+    let pair = found.and_then(|secret| secret.certificate());
+    let pair = pair.and_then(|pair| Ok(stapling::without_need_of_it(pair, options)?));
+    match pair {
         Ok(pair) => Some(secrets.present(key, pair)),
         Err(reason) => {
             let object = ObjectRef {

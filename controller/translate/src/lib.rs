@@ -40,6 +40,7 @@ mod servers;
 mod settings;
 mod snippet;
 mod spelling;
+mod stapling;
 mod streams;
 mod support;
 mod translate;

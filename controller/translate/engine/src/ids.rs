@@ -1,7 +1,9 @@
 //! Ids of backends and secrets. To the model they are opaque; they are composed and parsed here only.
 
+use sha2::{Digest, Sha256};
 use sluice_ir::{BackendId, PasswordScheme, SecretId, ServerName};
 use sluice_syntax::DnsName;
+use sluice_syntax::certificate::Authorities;
 
 use crate::{ObjectKey, Port};
 
@@ -73,6 +75,27 @@ pub fn certificate(secret: &ObjectKey) -> SecretId {
 #[must_use]
 pub fn authorities(secret: &ObjectKey) -> SecretId {
     SecretId::new(format!("{secret}/ca"))
+}
+
+/// Certificate authorities of clients in a Secret. Others, or another list of revoked certificates, have another id: what was
+/// verified before is not verified by them, and a connection of before says so.
+#[must_use]
+pub fn client_authorities(secret: &ObjectKey, authorities: &Authorities) -> SecretId {
+    let mut digest = Sha256::new();
+    for part in [
+        Some(&authorities.certificates),
+        authorities.revoked.as_ref(),
+    ] {
+        let part = part.map(String::as_str).unwrap_or_default();
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    let digest = digest.finalize();
+    let hex: String = digest[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    SecretId::new(format!("{secret}/ca-{hex}"))
 }
 
 /// Users in one entry of a Secret, or in all of them.

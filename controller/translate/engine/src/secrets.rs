@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use k8s_openapi::api::core::v1::Secret;
 use sluice_ir::{PasswordScheme, SecretId, SecretValue, Sensitive};
-use sluice_syntax::certificate::{CertificatePair, authorities};
+use sluice_syntax::certificate::{Authorities, CertificatePair, authorities};
 
 use crate::ObjectKey;
 use crate::ids;
@@ -47,7 +47,8 @@ impl Secrets {
             Err(_) if !has_certificate(&secret.secret) => None,
             Err(reason) => return Err(Cause::invalid_ref(reason)),
         };
-        let authorities = self.believe(&key, &secret.secret)?;
+        let found = read_authorities(&secret.secret)?;
+        let authorities = found.map(|found| self.believe(ids::authorities(&key), found));
         if certificate.is_none() && authorities.is_none() {
             return Err(Cause::invalid_ref(
                 "expected tls.crt with tls.key, or ca.crt, got a Secret with neither",
@@ -67,8 +68,9 @@ impl Secrets {
         text: &str,
     ) -> Result<SecretId, Cause> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
-        let found = self.believe(&key, &secret.secret)?;
-        found.ok_or_else(|| Cause::invalid_ref("expected ca.crt, got a Secret without it"))
+        let found = read_authorities(&secret.secret)?
+            .ok_or_else(|| Cause::invalid_ref("expected ca.crt, got a Secret without it"))?;
+        Ok(self.believe(ids::client_authorities(&key, &found), found))
     }
 
     /// Users with the hashes of their passwords: the entry `auth`, or all entries with a name each.
@@ -103,19 +105,18 @@ impl Secrets {
         id
     }
 
-    fn believe(&mut self, key: &ObjectKey, secret: &Secret) -> Result<Option<SecretId>, Cause> {
-        let Some(found) = authorities(|name| entry_of(secret, name)).map_err(Cause::invalid_ref)?
-        else {
-            return Ok(None);
-        };
-        let id = ids::authorities(key);
+    fn believe(&mut self, id: SecretId, found: Authorities) -> SecretId {
         let value = SecretValue::Authorities {
             certificates: found.certificates,
             revoked: found.revoked,
         };
         self.values.insert(id.clone(), value);
-        Ok(Some(id))
+        id
     }
+}
+
+fn read_authorities(secret: &Secret) -> Result<Option<Authorities>, Cause> {
+    authorities(|name| entry_of(secret, name)).map_err(Cause::invalid_ref)
 }
 
 fn has_certificate(secret: &Secret) -> bool {

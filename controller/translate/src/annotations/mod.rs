@@ -343,7 +343,11 @@ fn upstream_settings(
     options: &Options,
 ) -> UpstreamSettings {
     let spoken = backend::spoken(view, options.data_plane);
-    let tls = proxy_ssl::tls(view, !matches!(spoken.tls, backend::Tls::Never));
+    let tls = proxy_ssl::tls(
+        view,
+        !matches!(spoken.tls, backend::Tls::Never),
+        options.data_plane,
+    );
     let with_certificate = tls.certificate.is_some() && !matches!(spoken.tls, backend::Tls::Never);
     let transport = |tls: Option<UpstreamTls>, connect_timeout| Transport {
         connect_timeout,

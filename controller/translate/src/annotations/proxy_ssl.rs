@@ -10,10 +10,16 @@ use super::server;
 use super::view::View;
 use crate::global::{CIPHERS, cipher_names};
 use crate::risk::Risk;
-use crate::support::Support;
+use crate::support::{DataPlane, Support, Supports};
 
 /// OpenSSL's word for its own ciphers, and ingress-nginx's default.
 const DEFAULT: &str = "DEFAULT";
+
+/// Measured: Envoy 1.40 takes chains of any length from upstreams, whatever its own setting says.
+const VERIFY_DEPTH: Supports = Supports {
+    envoy: Support::Partly("chains of any length that lead to `ca.crt` are taken"),
+    nginx: Support::Full,
+};
 
 pub(super) const GROUP: Group = Group {
     title: "Upstream TLS",
@@ -37,7 +43,7 @@ pub(super) const GROUP: Group = Group {
         )
         .access_control()
         .may_be_blank()
-        .full(),
+        .supported(VERIFY_DEPTH),
         annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress)
             .access_control()
             .full(),
@@ -79,7 +85,11 @@ const NEWEST: TlsVersions = TlsVersions {
 
 /// TLS settings from a Secret. Without one no server name is sent, whatever the other annotations say, as in ingress-nginx; and
 /// nothing can be verified, where ingress-nginx serves all the same. `is_spoken`: TLS is used.
-pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
+pub(super) fn tls(
+    view: &mut View<'_, '_>,
+    is_spoken: bool,
+    served_by: Option<DataPlane>,
+) -> UpstreamTls {
     let secret = view.text("proxy-ssl-secret");
     let verify = view
         .read("proxy-ssl-verify", value::on_off)
@@ -125,6 +135,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
             None
         }
     };
+    note_depth(view, verify.is_some(), served_by);
     let server_name = name.filter(|_| sends_name);
     UpstreamTls {
         certificate: found.certificate,
@@ -132,6 +143,19 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
         server_name,
         versions,
         ciphers,
+    }
+}
+
+fn note_depth(view: &mut View<'_, '_>, verifies: bool, served_by: Option<DataPlane>) {
+    const DEPTH: &str = "proxy-ssl-verify-depth";
+    let limits = verifies && view.text(DEPTH).is_some();
+    if let Some(applies_to) = VERIFY_DEPTH.partly(served_by).filter(|_| limits) {
+        view.note(
+            ReasonCode::PartiallySupported,
+            DEPTH,
+            applies_to.note("chains of any length that lead to ca.crt are taken"),
+            "served with this difference",
+        );
     }
 }
 

@@ -19,7 +19,7 @@ use sluice_translate_engine::{
 
 use super::Assembly;
 use super::path_rule::IngressContext;
-use crate::DataPlane;
+use crate::{DataPlane, stapling};
 
 impl Assembly<'_> {
     /// The catch-all server always has the default certificate.
@@ -178,6 +178,8 @@ impl Assembly<'_> {
                 format!("expected a certificate that is good for {host}, got one that is not");
             return Err(Cause::invalid_ref(reason));
         }
+        let pair = stapling::without_need_of_it(pair, self.options)
+            .map_err(|reason| Cause::new(ReasonCode::Unsupported, reason))?;
         Ok(Some(self.secrets.present(&key, pair)))
     }
 }

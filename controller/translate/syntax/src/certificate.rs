@@ -34,6 +34,7 @@ pub struct CertificatePair {
     pub key: String,
     /// The hosts that it is valid for, in lower case.
     names: Vec<String>,
+    must_staple: bool,
 }
 
 impl std::fmt::Debug for CertificatePair {
@@ -54,8 +55,19 @@ impl CertificatePair {
             entry("tls.crt").ok_or_else(missing)?,
             entry("tls.key").ok_or_else(missing)?,
         );
-        let names = checked(&chain, &key)?;
-        Ok(CertificatePair { chain, key, names })
+        let (names, must_staple) = checked(&chain, &key)?;
+        Ok(CertificatePair {
+            chain,
+            key,
+            names,
+            must_staple,
+        })
+    }
+
+    /// True if clients are to believe it with a stapled OCSP response only (RFC 7633).
+    #[must_use]
+    pub fn must_staple(&self) -> bool {
+        self.must_staple
     }
 
     /// The hosts that it is valid for, in lower case; a wildcard is `*.` and a name.
@@ -78,8 +90,8 @@ impl CertificatePair {
     }
 }
 
-/// The names in the certificate, when the key is its own.
-fn checked(chain: &str, key: &str) -> Result<Vec<String>, String> {
+/// The names in the certificate, when the key is its own, and whether it asks for a stapled response.
+fn checked(chain: &str, key: &str) -> Result<(Vec<String>, bool), String> {
     let mut chain = certificates(chain, "tls.crt")?;
     chain.iter().try_for_each(is_strong)?;
     let leaf = chain.swap_remove(0);
@@ -90,7 +102,9 @@ fn checked(chain: &str, key: &str) -> Result<Vec<String>, String> {
         |_| "expected RSA of 2048 bits or more, P-256, P-384 or Ed25519 in tls.key, got another key",
     )?;
     match key.public_key() {
-        Some(public) if public.as_ref() == leaf.public_key().raw => Ok(names(&leaf)),
+        Some(public) if public.as_ref() == leaf.public_key().raw => {
+            Ok((names(&leaf), must_staple(&leaf)))
+        }
         _ => Err("expected the key of the certificate in tls.key, got another one".to_owned()),
     }
 }
@@ -114,6 +128,16 @@ fn is_strong(pem: &Pem) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+fn must_staple(certificate: &X509Certificate<'_>) -> bool {
+    /// The extension of TLS features, and the feature `status_request` in it.
+    const FEATURES: &str = "1.3.6.1.5.5.7.1.24";
+    const STATUS_REQUEST: [u8; 3] = [0x02, 0x01, 0x05];
+    certificate.extensions().iter().any(|extension| {
+        extension.oid.to_id_string() == FEATURES
+            && extension.value.windows(3).any(|it| it == STATUS_REQUEST)
+    })
 }
 
 /// The common name counts only when there are no others.
@@ -193,7 +217,7 @@ fn is_revocation_list(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rcgen::{CertificateParams, KeyPair};
+    use rcgen::{CertificateParams, CustomExtension, KeyPair};
 
     use super::*;
 
@@ -236,6 +260,23 @@ mod tests {
         ] {
             assert!(!pair.covers(host), "{host}");
         }
+    }
+
+    #[test]
+    fn a_certificate_may_ask_for_a_stapled_response() {
+        let with = |features: &[u8]| {
+            let key = KeyPair::generate().unwrap();
+            let mut params = CertificateParams::new(["a".to_owned()]).unwrap();
+            let oid = [1, 3, 6, 1, 5, 5, 7, 1, 24];
+            let extension = CustomExtension::from_oid_content(&oid, features.to_vec());
+            params.custom_extensions.push(extension);
+            let certificate = params.self_signed(&key).unwrap().pem();
+            pair(&certificate, &key.serialize_pem()).unwrap()
+        };
+        assert!(with(&[0x30, 0x03, 0x02, 0x01, 0x05]).must_staple());
+        assert!(!with(&[0x30, 0x03, 0x02, 0x01, 0x11]).must_staple());
+        let (certificate, key) = made(&["a"]);
+        assert!(!pair(&certificate, &key).unwrap().must_staple());
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) fn name(host: &HostTls) -> String {
     let digest = Sha256::digest(format!("{host:?}"));
     let digest: String = digest
         .iter()
-        .take(8)
+        .take(16)
         .map(|byte| format!("{byte:02x}"))
         .collect();
     let certificate = host.certificate.as_ref().map_or("-", SecretId::as_str);
@@ -81,12 +81,13 @@ fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerNam
 /// wildcard is good for it.
 fn own(config: &Config, wildcards: &Wildcards<'_>, name: &ServerName) -> Option<HostTls> {
     let own = config.tls.get(name);
-    let suffix = |name: &ServerName| Some(name.wildcard_suffix()?.as_str().to_owned());
-    let over = suffix(name).filter(|_| !wildcards.is_empty());
-    let wildcard = over.as_deref().and_then(|suffix| wildcards.get(suffix));
-    let is_further_below = || {
-        over.as_deref()
-            .is_some_and(|suffix| is_below(suffix, wildcards))
+    let over = name.wildcard_suffix();
+    let over = over.as_ref().filter(|_| !wildcards.is_empty());
+    let wildcard = over.and_then(|suffix| wildcards.get(suffix.as_str()));
+    let is_further_below = || match name {
+        ServerName::Exact(_) => over.is_some_and(|suffix| is_below(suffix.as_str(), wildcards)),
+        ServerName::Wildcard(suffix) => is_below(suffix.as_str(), wildcards),
+        ServerName::CatchAll => false,
     };
     let is_unlike = config.global.tls.reject_unknown_names
         || wildcard.map_or_else(is_further_below, |wildcard| has_ciphers(wildcard));
@@ -218,6 +219,22 @@ mod tests {
             shown(&config(&hosts)),
             ["b.w.test,c.b.w.test: - ", "*.w.test: default/w "]
         );
+    }
+
+    #[test]
+    fn a_wildcard_takes_nothing_from_one_above_it() {
+        let hosts = [
+            ("*.test", host("top", &["X"])),
+            ("*.mid.test", host("", &[])),
+            ("*.own.mid.test", host("own", &[])),
+            ("a.mid.test", host("", &[])),
+        ];
+        let expected = [
+            "a.mid.test,*.mid.test: - ",
+            "*.own.mid.test: default/own ",
+            "*.test: default/top X",
+        ];
+        assert_eq!(shown(&config(&hosts)), expected);
     }
 
     #[test]

@@ -17,8 +17,12 @@ use envoy_types::util::pack_any;
 use prost::{Message, Name};
 use sluice_ir::Cidr;
 
-/// Envoy refuses what would verify longer chains of certificates, with everything around it.
-pub(super) const DEEPEST: u32 = 100;
+/// How many certificates there may be above a leaf, of which nginx's number leaves out the authority (measured).
+pub(super) fn verify_depth(between: u32) -> Option<UInt32Value> {
+    /// Envoy refuses what would verify longer chains of certificates, with everything around it.
+    const DEEPEST: u32 = 100;
+    number(between.saturating_add(1).min(DEEPEST))
+}
 
 pub(super) fn yes() -> Option<BoolValue> {
     Some(BoolValue { value: true })

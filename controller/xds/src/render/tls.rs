@@ -18,7 +18,7 @@ use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{ClientValidation, GlobalConfig, HostTls, SecretId, ServerName, ServerTls};
 
 use super::DEFAULT_CERTIFICATE;
-use super::proto::{DEEPEST, ads_awaited, any, number, seconds};
+use super::proto::{ads_awaited, any, seconds, verify_depth};
 use crate::Certificate;
 
 /// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
@@ -68,7 +68,7 @@ pub(super) fn terminated(global: &GlobalConfig, host: &HostTls) -> TransportSock
 /// As in nginx the handshake goes on whatever the certificate is, and the routes say what that means.
 fn checked(trust: &ClientValidation) -> ValidationContextType {
     let own = CertificateValidationContext {
-        max_verify_depth: number(trust.depth.min(DEEPEST)),
+        max_verify_depth: verify_depth(trust.depth),
         trust_chain_verification: TrustChainVerification::AcceptUntrusted.into(),
         ..CertificateValidationContext::default()
     };

@@ -16,7 +16,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use sluice_ir::{Protocol, SecretId, SecretValue, UpstreamTls, Verify};
 
-use super::proto::{DEEPEST, ads_awaited, any, number};
+use super::proto::{ads_awaited, any, verify_depth};
 
 /// Nothing is verified and no name is sent unless the settings say so.
 pub(super) fn socket(tls: &UpstreamTls, protocol: Protocol) -> TransportSocket {
@@ -75,7 +75,7 @@ fn verification(verify: &Verify) -> ValidationContextType {
     };
     let own = CertificateValidationContext {
         match_typed_subject_alt_names: vec![name],
-        max_verify_depth: number(verify.depth.min(DEEPEST)),
+        max_verify_depth: verify_depth(verify.depth),
         ..CertificateValidationContext::default()
     };
     ValidationContextType::CombinedValidationContext(CombinedCertificateValidationContext {

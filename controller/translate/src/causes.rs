@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Canary, Config, HttpRoute, RouteId, ServerName};
 use sluice_translate_engine::{Kind, Object, ObjectKey, ObjectRef, Snapshot};
 
@@ -59,7 +60,9 @@ impl Subject<'_> {
         let mut is_whole = true;
         let (resources, options) = self.inputs;
         let (own, neighbours) = self.ingresses();
-        let all: BTreeSet<&ObjectKey> = own.iter().chain(&neighbours).copied().collect();
+        let mains = self.mains(&own);
+        let all = own.iter().chain(&neighbours).chain(&mains);
+        let all: BTreeSet<&ObjectKey> = all.copied().collect();
         let mut part = resources.with_ingresses(&all);
         let before = read(translate(&part, options).config());
         let candidates = own.iter().flat_map(|key| annotations(&part, options, key));
@@ -106,6 +109,33 @@ impl Subject<'_> {
         let neighbours = owners.difference(&own).copied().collect();
         (own, neighbours)
     }
+
+    /// Those that make canaries of these: a canary takes a part of every host with its main backend, if there is an Ingress
+    /// beside it on its own one.
+    fn mains(&self, ingresses: &BTreeSet<&ObjectKey>) -> BTreeSet<&ObjectKey> {
+        let snapshot = self.snapshot;
+        let canaries = snapshot.canaries().iter();
+        let canaries = canaries.filter(|(key, _)| ingresses.contains(key));
+        let mains = canaries.flat_map(|(key, canary)| {
+            let ingress = self.inputs.0.ingresses.get(key);
+            let hosts: BTreeSet<ServerName> =
+                ingress.into_iter().flat_map(|it| hosts(it)).collect();
+            let servers = hosts.into_iter();
+            let servers = servers.filter_map(|name| snapshot.config().servers.get(&name));
+            let routes = servers.flat_map(|server| &server.routes);
+            let routes = routes.filter(move |route| route.canaries.contains(canary));
+            routes.filter_map(|route| snapshot.owner(&route.id))
+        });
+        mains.collect()
+    }
+}
+
+fn hosts(ingress: &Ingress) -> impl Iterator<Item = ServerName> {
+    let rules = ingress
+        .spec
+        .iter()
+        .flat_map(|spec| spec.rules.iter().flatten());
+    rules.filter_map(|rule| ServerName::parse(rule.host.as_deref().unwrap_or_default()).ok())
 }
 
 fn annotations(

@@ -106,3 +106,22 @@ fn canaries_and_the_configmap_have_their_part_in_it() {
     ];
     assert_eq!(causes(&objects, "/a"), expected);
 }
+
+/// A canary takes its part of whatever leads to the Service, also on a host that it does not name.
+#[test]
+fn a_canary_of_another_host_has_its_part_in_it() {
+    let canary = json!({"canary": "true", "canary-weight": "10"});
+    let mut elsewhere = [
+        ingress("main", "/x", "web", &json!({"proxy-read-timeout": "7"})),
+        ingress("canary", "/x", "new", &canary),
+    ];
+    for object in &mut elsewhere {
+        object["spec"]["rules"][0]["host"] = "b.test".into();
+    }
+    let here = ingress("one", "/a", "web", &json!({}));
+    let objects = [&elsewhere[..], &[here]].concat();
+    assert_eq!(
+        causes(&objects, "/a"),
+        ["canary: canary", "canary: canary-weight"]
+    );
+}

@@ -219,15 +219,7 @@ impl Assembly<'_> {
             closed = context.closed();
             &closed
         };
-        if rule.http.as_ref().is_some_and(|http| http.paths.is_empty()) {
-            self.report(&context.object).report(
-                ReasonCode::InvalidValue,
-                Severity::Error,
-                format!("{field}.http.paths"),
-                "expected at least one path, got none",
-                "rule not served",
-            );
-        }
+        self.report_missing_paths(rule, field, context);
         let paths = self.paths_within_limit(rule, Some(&name), field, context);
         for (position, path) in paths.iter().enumerate() {
             self.add_path(

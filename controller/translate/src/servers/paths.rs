@@ -54,6 +54,24 @@ impl Assembly<'_> {
         paths.get(..served).unwrap_or_default()
     }
 
+    /// A rule without `http` is for the default backend; one with no path in it nobody can have meant, and a cluster refuses it.
+    pub(super) fn report_missing_paths(
+        &mut self,
+        rule: &IngressRule,
+        field: &str,
+        context: &IngressContext,
+    ) {
+        if rule.http.as_ref().is_some_and(|http| http.paths.is_empty()) {
+            self.report(&context.object).report(
+                ReasonCode::InvalidValue,
+                Severity::Error,
+                format!("{field}.http.paths"),
+                "expected at least one path, got none",
+                "rule not served",
+            );
+        }
+    }
+
     pub(super) fn add_path(
         &mut self,
         name: &ServerName,

@@ -11,9 +11,9 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask docs`. -->
 
 nginx's variables that Sluice supports, by the place where they stand. Any other variable is reported with the setting that has it. Other
-names for the same values work, too: `$the_real_ip` and `$binary_remote_addr` (`$remote_addr`), `$best_http_host` and `$http_host` (`$host`),
-`$req_id` (`$request_id`), `$pass_access_scheme` (`$scheme`), `$pass_port` and `$pass_server_port` (`$server_port`), `$document_uri` (`$uri`). A
-hyphen of a header is `_` in `$http_NAME`.
+names for the same values work, too: `$the_real_ip` and `$binary_remote_addr` (`$remote_addr`), `$best_http_host` (`$http_host`), `$req_id`
+(`$request_id`), `$pass_access_scheme` (`$scheme`), `$pass_port` and `$pass_server_port` (`$server_port`), `$document_uri` (`$uri`). A hyphen of a
+header is `_` in `$http_NAME`. `$host` has no port, `$http_host` has the one that the client wrote.
 
 | place | variables |
 |---|---|
@@ -27,7 +27,8 @@ with `^`, and with `enable-underscores-in-headers` there are none on headers ([s
 
 A value of a response header in a snippet has up to 16 variables, and names of parameters and cookies in it up to 48 bytes. On Envoy `$upstream_addr`
 and `$upstream_status` are of the last endpoint that was tried, `$time_iso8601` is in UTC, `$request_uri` is [normalised](differences-envoy.md), and several
-`Cookie` lines are one with commas between.
+`Cookie` lines are one with commas between; `$host` has its letters as the client wrote them. `proxy_set_header Host $host` leaves the `Host` as it is,
+with its port.
 ";
 
 pub(super) fn page() -> Result<String> {

@@ -22,7 +22,7 @@ pub enum Variable {
     RemoteAddress,
     /// The `Host` header, with its port.
     Host,
-    /// Its host in lower case, without a port. Only in requests to authentication services.
+    /// Its host, without a port; in lower case, except on Envoy.
     Hostname,
     /// `http` or `https`.
     Scheme,

@@ -48,7 +48,6 @@ pub fn for_sign_in<'a>(
 
 fn of_ext_auth(name: &str) -> Option<Variable> {
     match name {
-        "host" => Some(Variable::Hostname),
         "escaped_request_uri" => Some(Variable::EscapedRequestUri),
         _ => None,
     }
@@ -217,7 +216,7 @@ fn of_query(name: &str) -> Option<Variable> {
 /// A variable that a URL may have.
 fn of_url(variable: Variable) -> Option<Variable> {
     match variable {
-        Variable::Host => Some(Variable::Hostname),
+        Variable::Host | Variable::Hostname => Some(Variable::Hostname),
         Variable::Scheme | Variable::RequestUri | Variable::Query | Variable::QuestionMark => {
             Some(variable)
         }
@@ -328,6 +327,8 @@ fn unknown(name: &str) -> String {
 fn variable(name: &str) -> Option<Variable> {
     Some(match canonical(name).as_str() {
         "remote_addr" | "proxy_protocol_addr" | "binary_remote_addr" => Variable::RemoteAddress,
+        // Its other names are of the header.
+        "host" if name.eq_ignore_ascii_case("host") => Variable::Hostname,
         "host" => Variable::Host,
         "scheme" => Variable::Scheme,
         "request_method" => Variable::Method,

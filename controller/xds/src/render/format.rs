@@ -20,10 +20,11 @@ pub(super) fn format(expression: &Expression) -> String {
 pub(super) fn operator(variable: &Variable) -> String {
     match variable {
         Variable::RemoteAddress => "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%".to_owned(),
-        // Translation lets the ones of questions through to questions only.
-        Variable::Host | Variable::Hostname => "%REQ(:authority)%".to_owned(),
+        Variable::Host => "%REQ(:authority)%".to_owned(),
+        Variable::Hostname => format!("%CEL({})%", cel::hostname()),
         Variable::Scheme => "%REQ(x-forwarded-proto)%".to_owned(),
         Variable::Method => "%REQ(:method)%".to_owned(),
+        // Translation lets the one of questions through to questions only.
         Variable::RequestUri | Variable::EscapedRequestUri => SENT_TARGET.to_owned(),
         Variable::Query => "%CEL(request.query)%".to_owned(),
         Variable::QuestionMark => "%CEL(request.query == '' ? '' : '?')%".to_owned(),

@@ -175,7 +175,7 @@ fn test(variable: &str, comparison: Comparison, comparable: Comparable) -> Optio
     };
     Some(match (variable, comparison) {
         // nginx has it in lower case.
-        (Variable::Host, comparison)
+        (Variable::Hostname, comparison)
             if is_host(&comparison) && comparable.compares(TargetPart::Host, &comparison) =>
         {
             RequestTest::Host(comparison)

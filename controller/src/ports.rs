@@ -30,7 +30,8 @@ type Listened = (&'static str, SocketAddr);
 fn all_differ(listened: &[Listened]) -> anyhow::Result<()> {
     for (position, (flag, address)) in listened.iter().enumerate() {
         let mut before = listened[..position].iter();
-        if let Some((first, _)) = before.find(|(_, other)| overlap(*other, *address)) {
+        let is_same = |(first, other): &&Listened| first != flag && overlap(*other, *address);
+        if let Some((first, _)) = before.find(is_same) {
             bail!("{flag} {}: already used by {first}", address.port());
         }
     }
@@ -66,18 +67,25 @@ fn own(args: &Run) -> Vec<Listened> {
         .dashboard
         .ports()
         .map(|port| ("--dashboard-port", SocketAddr::new(dashboard, port)));
-    let xds = match &args.xds_address {
-        Some(ListenAddress::Tcp(address)) => Some(("--xds-address", *address)),
-        Some(ListenAddress::Unix(_)) | None => None,
+    let webhook = args.webhook.port().map(|port| {
+        (
+            "--validating-webhook",
+            SocketAddr::new(all_interfaces, port),
+        )
+    });
+    let xds = match (&args.xds_address, args.data_plane) {
+        (Some(ListenAddress::Tcp(address)), DataPlane::None) => Some(("--xds-address", *address)),
+        _ => None,
     };
-    health.chain(dashboard).chain(xds).collect()
+    health.chain(dashboard).chain(webhook).chain(xds).collect()
 }
 
 /// True if one of them has an address of the other.
 fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     let has = |ip: IpAddr, other: IpAddr| match ip {
         IpAddr::V4(ip) => ip.is_unspecified() && other.is_ipv4(),
-        IpAddr::V6(ip) => ip.is_unspecified() && other.is_ipv6(),
+        // Linux takes the clients of both there.
+        IpAddr::V6(ip) => ip.is_unspecified(),
     };
     let (a, b) = (one.ip(), other.ip());
     one.port() == other.port() && (a == b || has(a, b) || has(b, a))
@@ -135,8 +143,11 @@ mod tests {
     }
 
     fn error(flags: &[&str]) -> Option<String> {
-        let fixed = ["sluice", "--manifests=.", "--bind-address=127.0.0.1"];
-        let command = Command::try_parse_from(fixed.iter().chain(flags)).unwrap();
+        let mut words = vec!["sluice", "--manifests=."];
+        if !flags.iter().any(|flag| flag.starts_with("--bind-address")) {
+            words.push("--bind-address=127.0.0.1");
+        }
+        let command = Command::try_parse_from(words.iter().chain(flags)).unwrap();
         differ(&command.run).err().map(|error| error.to_string())
     }
 
@@ -160,6 +171,16 @@ mod tests {
             taken(&["--dashboard-port=10254"]),
             "--dashboard-port 10254: already used by --healthz-port"
         );
+        assert_eq!(
+            taken(&["--validating-webhook=:8443"]),
+            "--validating-webhook 8443: already used by --https-port"
+        );
+        assert_eq!(
+            taken(&["--healthz-host=::", "--healthz-port=8080"]),
+            "--healthz-port 8080: already used by --http-port"
+        );
+        assert_eq!(error(&["--xds-address=:8080"]), None);
+        assert_eq!(error(&["--bind-address=::"]), None);
         assert_eq!(
             error(&["--healthz-host=127.0.0.2", "--healthz-port=8080"]),
             None

@@ -22,7 +22,7 @@ pub enum Variable {
     RemoteAddress,
     /// The `Host` header, with its port.
     Host,
-    /// Its host, without a port; in lower case, except on Envoy.
+    /// Its host in lower case, without a port. Headers that Envoy sets have it as [`Variable::Host`].
     Hostname,
     /// `http` or `https`.
     Scheme,

@@ -38,7 +38,7 @@ fn default_certificate(
         .secret(key)
         .ok_or_else(|| "expected a Secret, got none".to_owned());
     let pair = found.and_then(|secret| secret.certificate());
-    let pair = pair.and_then(|pair| Ok(stapling::without_need_of_it(pair, options)?));
+    let pair = pair.and_then(|pair| Ok(stapling::presentable(pair, options)?));
     match pair {
         Ok(pair) => Some(secrets.present(key, pair)),
         Err(reason) => {

@@ -5,7 +5,7 @@ use sluice_syntax::certificate::CertificatePair;
 use crate::{DataPlane, Options};
 
 /// Envoy refuses such a certificate, with everything around it. The error is a report's reason.
-pub(crate) fn without_need_of_it<'a>(
+pub(crate) fn presentable<'a>(
     pair: &'a CertificatePair,
     options: &Options,
 ) -> Result<&'a CertificatePair, &'static str> {

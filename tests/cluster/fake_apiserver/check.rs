@@ -262,7 +262,11 @@ async fn a_fake_cluster_without_an_installation_or_without_an_api_server_fails()
     ensure_says(
         &gone,
         1,
-        &["× API server http://", "    kubectl version", "1 failure ×"],
+        &[
+            "× API server http://",
+            "    run `kubectl version`",
+            "1 failure ×",
+        ],
     )?;
     let unknown = check(&cluster, &["--context", "nowhere"]).await?;
     ensure_says(&unknown, 1, &["× "])?;

@@ -31,8 +31,9 @@ pub(crate) struct BackendRegistry {
 /// References to one port of a Service, and what they resolve to.
 #[derive(Clone, Debug, Default)]
 struct Entry {
-    backend_refs: Few<ReferencePrecedence, BackendRef>,
-    canary_candidates: Few<ReferencePrecedence, CanaryCandidate>,
+    // Boxed: of a Service that many Ingresses name, they move.
+    backend_refs: Few<ReferencePrecedence, Box<BackendRef>>,
+    canary_candidates: Few<ReferencePrecedence, Box<CanaryCandidate>>,
     /// In the order of their ids.
     sources: Box<[(BackendId, Source)]>,
     canaries: Vec<Canary>,
@@ -55,7 +56,7 @@ impl BackendRegistry {
         let port = without_variant(&backend_ref.id);
         self.entry(&port)
             .backend_refs
-            .insert(precedence, backend_ref);
+            .insert(precedence, Box::new(backend_ref));
     }
 
     /// Adds a candidate for a canary of a port.
@@ -67,7 +68,7 @@ impl BackendRegistry {
         let main = candidate.main.clone();
         self.entry(&main)
             .canary_candidates
-            .insert(precedence, candidate);
+            .insert(precedence, Box::new(candidate));
     }
 
     /// Removes the reference or candidate with this precedence from a port.
@@ -85,7 +86,8 @@ impl BackendRegistry {
                 continue;
             };
             let before = std::mem::replace(&mut entry.sources, sources(&entry.backend_refs));
-            let (canaries, reports) = resolve_canaries(entry.canary_candidates.values());
+            let (canaries, reports) =
+                resolve_canaries(entry.canary_candidates.values().map(AsRef::as_ref));
             entry.reports = reports;
             if std::mem::replace(&mut entry.canaries, canaries) != entry.canaries {
                 changes.canaries.insert(port.clone());
@@ -189,7 +191,7 @@ fn share<T: PartialEq>(last: &mut Arc<T>, value: &mut Arc<T>) {
 
 /// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
 /// first that asks for sessions has them.
-fn sources(backend_refs: &Few<ReferencePrecedence, BackendRef>) -> Box<[(BackendId, Source)]> {
+fn sources(backend_refs: &Few<ReferencePrecedence, Box<BackendRef>>) -> Box<[(BackendId, Source)]> {
     let Some(first) = backend_refs
         .values()
         .min_by_key(|backend_ref| backend_ref.authority)
@@ -213,7 +215,7 @@ fn sources(backend_refs: &Few<ReferencePrecedence, BackendRef>) -> Box<[(Backend
         site,
         authority,
         ..
-    } in backend_refs.values()
+    } in backend_refs.values().map(AsRef::as_ref)
     {
         let new = || {
             let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());

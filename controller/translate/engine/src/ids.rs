@@ -77,16 +77,12 @@ pub fn authorities(secret: &ObjectKey) -> SecretId {
     SecretId::new(format!("{secret}/ca"))
 }
 
-/// Certificate authorities of clients in a Secret. Others, or another list of revoked certificates, have another id: what was
-/// verified before is not verified by them, and a connection of before says so.
+/// Certificate authorities of clients in a Secret. Others, or other revoked certificates, have another id: what was verified before
+/// is not verified by them, and a connection of before says so.
 #[must_use]
 pub fn client_authorities(secret: &ObjectKey, authorities: &Authorities) -> SecretId {
     let mut digest = Sha256::new();
-    for part in [
-        Some(&authorities.certificates),
-        authorities.revoked.as_ref(),
-    ] {
-        let part = part.map(String::as_str).unwrap_or_default();
+    for part in authorities.believed() {
         digest.update(part.len().to_le_bytes());
         digest.update(part);
     }
@@ -134,14 +130,22 @@ mod tests {
                 assert_eq!(without_variant(id), service_backend(&key, &port));
             }
         }
+        let believed = Authorities {
+            certificates: String::new(),
+            revoked: None,
+        };
         let schemes = [PasswordScheme::Basic, PasswordScheme::Digest];
         let files = schemes
             .iter()
             .flat_map(|scheme| [false, true].map(|by_entry| users(&key, *scheme, by_entry)));
         let all: BTreeSet<SecretId> = files
-            .chain([certificate(&key), authorities(&key)])
+            .chain([
+                certificate(&key),
+                authorities(&key),
+                client_authorities(&key, &believed),
+            ])
             .collect();
-        assert_eq!(all.len(), 6);
+        assert_eq!(all.len(), 7);
         assert!(all.iter().all(|id| secret_of(id) == Some(key.clone())));
     }
 

@@ -81,8 +81,8 @@ pub(super) fn relative(view: &mut View<'_, '_>, globals: &Globals) -> bool {
 
 /// The temporal one comes first.
 pub(super) fn redirect(view: &mut View<'_, '_>, relative: bool) -> Option<Redirect> {
-    let temporal_code = status(view, "temporal-redirect-code", 300..=307, 302);
-    let permanent_code = status(view, "permanent-redirect-code", 300..=308, 301);
+    let temporal_code = view.read("temporal-redirect-code", value::int);
+    let permanent_code = view.read("permanent-redirect-code", value::int);
     let temporal = view.read("temporal-redirect", absolute_url);
     let permanent = match (&temporal, view.text("permanent-redirect")) {
         (Some(_), Some(_)) => {
@@ -99,8 +99,14 @@ pub(super) fn redirect(view: &mut View<'_, '_>, relative: bool) -> Option<Redire
         _ => view.read("permanent-redirect", url),
     };
     let (url, status) = match (temporal, permanent) {
-        (Some(url), _) => (url, temporal_code),
-        (None, Some(url)) => (url, permanent_code),
+        (Some(url), _) => {
+            let code = ("temporal-redirect-code", temporal_code);
+            (url, status(view, code, 300..=307, 302))
+        }
+        (None, Some(url)) => {
+            let code = ("permanent-redirect-code", permanent_code);
+            (url, status(view, code, 300..=308, 301))
+        }
         (None, None) => return None,
     };
     let to = match url.as_literal() {
@@ -117,11 +123,11 @@ pub(super) fn from_to_www(view: &mut View<'_, '_>) -> bool {
 /// The status that is written, or the usual one for want of one that fits.
 fn status(
     view: &mut View<'_, '_>,
-    name: &'static str,
+    (name, code): (&'static str, Option<i64>),
     range: RangeInclusive<i64>,
     usual: u16,
 ) -> u16 {
-    let Some(code) = view.read(name, value::int) else {
+    let Some(code) = code else {
         return usual;
     };
     match u16::try_from(code) {

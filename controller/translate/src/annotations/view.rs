@@ -191,9 +191,9 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn count(&mut self, name: &'static str) -> Option<u32> {
         let count = self.read(name, value::count)?;
         let written = self.text(name).unwrap_or_default();
-        if written.trim().starts_with('-') {
+        if value::int(written).is_ok_and(|number| number < 0) {
             let reason = format!("expected 0 or more, got {:?}", shortened(written));
-            self.note(ReasonCode::NoEffect, name, reason, "read as 0")
+            self.note(ReasonCode::NoEffect, name, reason, "no effect")
                 .same_as_ingress_nginx = true;
         }
         Some(count)

@@ -116,15 +116,12 @@ impl Assembly<'_> {
     }
 
     fn certificate(&mut self, host: &str, context: &IngressContext) -> Option<SecretId> {
-        let Some(position) = context.tls.listing(host) else {
-            let position = context
-                .tls
-                .covering(host, |entry| self.names(entry, context))?;
-            return self
-                .present(host, context.tls.get(position)?, context)
-                .ok()
-                .flatten();
+        let listing = context.tls.listing(host);
+        let covering = || {
+            let tls = &context.tls;
+            tls.covering(host, |entry| self.names(entry, context))
         };
+        let position = listing.or_else(covering)?;
         let entry = context.tls.get(position)?;
         self.present(host, entry, context).unwrap_or_else(
             |Cause {
@@ -178,7 +175,7 @@ impl Assembly<'_> {
                 format!("expected a certificate that is good for {host}, got one that is not");
             return Err(Cause::invalid_ref(reason));
         }
-        let pair = stapling::without_need_of_it(pair, self.options)
+        let pair = stapling::presentable(pair, self.options)
             .map_err(|reason| Cause::new(ReasonCode::Unsupported, reason))?;
         Ok(Some(self.secrets.present(&key, pair)))
     }

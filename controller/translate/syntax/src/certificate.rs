@@ -3,6 +3,8 @@
 //!
 //! Entries come as a lookup by name. Errors are reasons of reports.
 
+use std::collections::BTreeSet;
+
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
@@ -131,12 +133,11 @@ fn is_strong(pem: &Pem) -> Result<(), String> {
 }
 
 fn must_staple(certificate: &X509Certificate<'_>) -> bool {
-    /// The extension of TLS features, and the feature `status_request` in it.
+    /// The extension of TLS features, and `status_request` as the only one: what Envoy looks for.
     const FEATURES: &str = "1.3.6.1.5.5.7.1.24";
-    const STATUS_REQUEST: [u8; 3] = [0x02, 0x01, 0x05];
+    const STATUS_REQUEST: [u8; 5] = [0x30, 0x03, 0x02, 0x01, 0x05];
     certificate.extensions().iter().any(|extension| {
-        extension.oid.to_id_string() == FEATURES
-            && extension.value.windows(3).any(|it| it == STATUS_REQUEST)
+        extension.oid.to_id_string() == FEATURES && extension.value == STATUS_REQUEST
     })
 }
 
@@ -185,6 +186,35 @@ pub struct Authorities {
     pub certificates: String,
     /// Revocation lists in PEM.
     pub revoked: Option<String>,
+}
+
+impl Authorities {
+    /// The certificates, and those that they have revoked, whatever the order and the text around them: a list that is issued again says
+    /// the same.
+    #[must_use]
+    pub fn believed(&self) -> BTreeSet<Vec<u8>> {
+        let blocks = |text: &str| -> Vec<Pem> {
+            let blocks = Pem::iter_from_buffer(text.as_bytes());
+            blocks.filter_map(Result::ok).collect()
+        };
+        let lists = blocks(self.revoked.as_deref().unwrap_or_default());
+        let revoked = lists.iter().flat_map(|pem| {
+            let list = CertificateRevocationList::from_der(&pem.contents);
+            let list = list.map(|(_, list)| list).into_iter();
+            list.flat_map(|list| {
+                let issuer = list.issuer().as_raw().to_vec();
+                let revoked = list.iter_revoked_certificates();
+                // The issuer ends where its own length says.
+                let entries = revoked.map(|one| [&issuer, one.raw_serial()].concat());
+                entries.chain([issuer.clone()]).collect::<Vec<_>>()
+            })
+        });
+        let certificates = blocks(&self.certificates).into_iter();
+        certificates
+            .map(|pem| pem.contents)
+            .chain(revoked)
+            .collect()
+    }
 }
 
 /// Reads `ca.crt` and `ca.crl`; `None` without a `ca.crt`.
@@ -326,6 +356,18 @@ mod tests {
             let error = pair(certificate, key).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn authorities_are_believed_whatever_is_around_them() {
+        let believed = |text: String| {
+            let found = authorities(entries(&[("ca.crt", &text)])).unwrap();
+            found.unwrap().believed()
+        };
+        let ((one, _), (other, _)) = (made(&["a"]), made(&["a"]));
+        let both = believed(format!("{one}{other}"));
+        assert_eq!(both, believed(format!("# two\n{other}\n{one}")));
+        assert_ne!(both, believed(one));
     }
 
     #[test]

@@ -17,11 +17,6 @@ pub(super) fn string_literal(text: &str) -> String {
     written + "'"
 }
 
-/// The host that was asked for, without a port.
-pub(super) fn hostname() -> String {
-    regex_capture("request.host", r"(\[.*\]|[^:]*)(?::.*)?")
-}
-
 /// A header of the request.
 pub(super) fn header(name: &str) -> String {
     format!("request.headers[{}]", string_literal(name))

@@ -20,8 +20,8 @@ pub(super) fn format(expression: &Expression) -> String {
 pub(super) fn operator(variable: &Variable) -> String {
     match variable {
         Variable::RemoteAddress => "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%".to_owned(),
-        Variable::Host => "%REQ(:authority)%".to_owned(),
-        Variable::Hostname => format!("%CEL({})%", cel::hostname()),
+        // A pattern for each `$host` would cost more than all else of a request.
+        Variable::Host | Variable::Hostname => "%REQ(:authority)%".to_owned(),
         Variable::Scheme => "%REQ(x-forwarded-proto)%".to_owned(),
         Variable::Method => "%REQ(:method)%".to_owned(),
         // Translation lets the one of questions through to questions only.

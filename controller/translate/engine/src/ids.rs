@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use sluice_ir::{BackendId, PasswordScheme, SecretId, ServerName};
 use sluice_syntax::DnsName;
-use sluice_syntax::certificate::Authorities;
+use sluice_syntax::authorities::Authorities;
 
 use crate::{ObjectKey, Port};
 

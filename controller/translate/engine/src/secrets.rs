@@ -5,7 +5,8 @@ use std::collections::btree_map::Entry;
 
 use k8s_openapi::api::core::v1::Secret;
 use sluice_ir::{PasswordScheme, SecretId, SecretValue, Sensitive};
-use sluice_syntax::certificate::{Authorities, CertificatePair, authorities};
+use sluice_syntax::authorities::{Authorities, authorities};
+use sluice_syntax::certificate::CertificatePair;
 
 use crate::ObjectKey;
 use crate::ids;

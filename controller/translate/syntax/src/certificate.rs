@@ -3,8 +3,6 @@
 //!
 //! Entries come as a lookup by name. Errors are reasons of reports.
 
-use std::collections::BTreeSet;
-
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
@@ -13,7 +11,6 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
-use x509_parser::revocation_list::CertificateRevocationList;
 
 /// RSA, DSA and ECDSA with MD2, MD5 and SHA-1.
 const WEAK_SIGNATURES: [&str; 7] = [
@@ -163,7 +160,7 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
 }
 
 /// The certificates of a PEM text, at least one, each of which can be read.
-fn certificates(text: &str, entry: &str) -> Result<Vec<Pem>, String> {
+pub(crate) fn certificates(text: &str, entry: &str) -> Result<Vec<Pem>, String> {
     let blocks: Vec<Pem> = Pem::iter_from_buffer(text.as_bytes())
         .collect::<Result<_, _>>()
         .map_err(|_| wrong(entry))?;
@@ -177,72 +174,6 @@ fn certificates(text: &str, entry: &str) -> Result<Vec<Pem>, String> {
 
 fn wrong(entry: &str) -> String {
     format!("expected certificates in {entry}, got something else")
-}
-
-/// Certificate authorities, and the certificates that they have revoked.
-#[derive(Debug)]
-pub struct Authorities {
-    /// Certificates in PEM.
-    pub certificates: String,
-    /// Revocation lists in PEM.
-    pub revoked: Option<String>,
-}
-
-impl Authorities {
-    /// The certificates, and those that they have revoked, whatever the order and the text around them: a list that is issued again says
-    /// the same.
-    #[must_use]
-    pub fn believed(&self) -> BTreeSet<Vec<u8>> {
-        let blocks = |text: &str| -> Vec<Pem> {
-            let blocks = Pem::iter_from_buffer(text.as_bytes());
-            blocks.filter_map(Result::ok).collect()
-        };
-        let lists = blocks(self.revoked.as_deref().unwrap_or_default());
-        let revoked = lists.iter().flat_map(|pem| {
-            let list = CertificateRevocationList::from_der(&pem.contents);
-            let list = list.map(|(_, list)| list).into_iter();
-            list.flat_map(|list| {
-                let issuer = list.issuer().as_raw().to_vec();
-                let revoked = list.iter_revoked_certificates();
-                // The issuer ends where its own length says.
-                let entries = revoked.map(|one| [&issuer, one.raw_serial()].concat());
-                entries.chain([issuer.clone()]).collect::<Vec<_>>()
-            })
-        });
-        let certificates = blocks(&self.certificates).into_iter();
-        certificates
-            .map(|pem| pem.contents)
-            .chain(revoked)
-            .collect()
-    }
-}
-
-/// Reads `ca.crt` and `ca.crl`; `None` without a `ca.crt`.
-pub fn authorities(entry: impl Fn(&str) -> Option<String>) -> Result<Option<Authorities>, String> {
-    let Some(text) = entry("ca.crt").filter(|text| !text.trim().is_empty()) else {
-        return Ok(None);
-    };
-    certificates(&text, "ca.crt")?;
-    let revoked = entry("ca.crl").filter(|text| !text.trim().is_empty());
-    if revoked
-        .as_deref()
-        .is_some_and(|text| !is_revocation_list(text))
-    {
-        return Err(
-            "expected a list of revoked certificates in ca.crl, got something else".to_owned(),
-        );
-    }
-    Ok(Some(Authorities {
-        certificates: text,
-        revoked,
-    }))
-}
-
-fn is_revocation_list(text: &str) -> bool {
-    let readable = |pem: Result<Pem, _>| {
-        pem.is_ok_and(|pem| CertificateRevocationList::from_der(&pem.contents).is_ok())
-    };
-    text.contains("-----BEGIN ") && Pem::iter_from_buffer(text.as_bytes()).all(readable)
 }
 
 #[cfg(test)]
@@ -331,9 +262,6 @@ mod tests {
         ] {
             assert!(pair(crt, key).is_err());
         }
-        assert!(authorities(entries(&[("ca.crt", "x")])).is_err());
-        let revoked = [("ca.crt", certificate.as_str()), ("ca.crl", "x")];
-        assert!(authorities(entries(&revoked)).is_err());
     }
 
     #[test]
@@ -356,18 +284,6 @@ mod tests {
             let error = pair(certificate, key).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
-    }
-
-    #[test]
-    fn authorities_are_believed_whatever_is_around_them() {
-        let believed = |text: String| {
-            let found = authorities(entries(&[("ca.crt", &text)])).unwrap();
-            found.unwrap().believed()
-        };
-        let ((one, _), (other, _)) = (made(&["a"]), made(&["a"]));
-        let both = believed(format!("{one}{other}"));
-        assert_eq!(both, believed(format!("# two\n{other}\n{one}")));
-        assert_ne!(both, believed(one));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //!   annotations, ConfigMap keys --value.rs--> bools, sizes, times, CIDRs, names
 //!        \--variables.rs--> expression.rs, template.rs: texts with nginx's variables and captured groups
-//!   paths of rules --path.rs-->    entries of Secrets --certificate.rs--> certificates that every data plane takes
+//!   paths of rules --path.rs-->    entries of Secrets --certificate.rs, authorities.rs--> certificates that every data plane takes
 //!   server-alias --server_alias.rs--> names of hosts
 //! ```
 //!
@@ -11,6 +11,7 @@
 //!
 //! Absent on purpose: Kubernetes objects, reports, and anything that depends on other objects.
 
+pub mod authorities;
 mod cert_info;
 pub mod certificate;
 pub mod dns_name;

@@ -68,10 +68,11 @@ fn own(args: &Run) -> Vec<Listened> {
         .ports()
         .map(|port| ("--dashboard-port", SocketAddr::new(dashboard, port)));
     let webhook = args.webhook.port().map(|port| {
-        (
-            "--validating-webhook",
-            SocketAddr::new(all_interfaces, port),
-        )
+        let written = args.webhook.validating_webhook.as_deref();
+        let address = written.and_then(|text| text.parse().ok());
+        // Without an IP in it: on all interfaces.
+        let anywhere = SocketAddr::new(all_interfaces, port);
+        ("--validating-webhook", address.unwrap_or(anywhere))
     });
     let xds = match (&args.xds_address, args.data_plane) {
         (Some(ListenAddress::Tcp(address)), DataPlane::None) => Some(("--xds-address", *address)),
@@ -153,40 +154,62 @@ mod tests {
 
     #[test]
     fn each_port_has_one_flag() {
-        let taken = |flags| error(flags).unwrap();
-        assert_eq!(
-            taken(&["--https-port=8080"]),
-            "--https-port 8080: already used by --http-port"
-        );
-        // On all interfaces, and on this one.
-        assert_eq!(
-            taken(&["--healthz-port=8443"]),
-            "--healthz-port 8443: already used by --https-port"
-        );
-        assert_eq!(
-            taken(&["--dashboard-port=8080"]),
-            "--dashboard-port 8080: already used by --http-port"
-        );
-        assert_eq!(
-            taken(&["--dashboard-port=10254"]),
-            "--dashboard-port 10254: already used by --healthz-port"
-        );
-        assert_eq!(
-            taken(&["--validating-webhook=:8443"]),
-            "--validating-webhook 8443: already used by --https-port"
-        );
-        assert_eq!(
-            taken(&["--healthz-host=::", "--healthz-port=8080"]),
-            "--healthz-port 8080: already used by --http-port"
-        );
-        assert_eq!(error(&["--xds-address=:8080"]), None);
-        assert_eq!(error(&["--bind-address=::"]), None);
-        assert_eq!(
-            error(&["--healthz-host=127.0.0.2", "--healthz-port=8080"]),
-            None
-        );
-        assert_eq!(error(&["--healthz-host=::1", "--healthz-port=8080"]), None);
-        assert_eq!(error(&["--data-plane=none", "--healthz-port=8080"]), None);
-        assert_eq!(error(&[]), None);
+        // What is listened on at all interfaces is so at this one.
+        for (flags, port, first) in [
+            (
+                &["--https-port=8080"][..],
+                "--https-port 8080",
+                "--http-port",
+            ),
+            (
+                &["--healthz-port=8443"],
+                "--healthz-port 8443",
+                "--https-port",
+            ),
+            (
+                &["--healthz-host=::", "--healthz-port=8080"],
+                "--healthz-port 8080",
+                "--http-port",
+            ),
+            (
+                &["--dashboard-port=8080"],
+                "--dashboard-port 8080",
+                "--http-port",
+            ),
+            (
+                &["--dashboard-port=10254"],
+                "--dashboard-port 10254",
+                "--healthz-port",
+            ),
+            (
+                &["--validating-webhook=:8443"],
+                "--validating-webhook 8443",
+                "--https-port",
+            ),
+            (
+                &["--validating-webhook=127.0.0.1:10254"],
+                "--validating-webhook 10254",
+                "--healthz-port",
+            ),
+        ] {
+            let expected = format!("{port}: already used by {first}");
+            assert_eq!(error(flags), Some(expected), "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_meet_may_have_one_port() {
+        for flags in [
+            &[][..],
+            &["--bind-address=::"],
+            &["--healthz-host=127.0.0.2", "--healthz-port=8080"],
+            &["--healthz-host=::1", "--healthz-port=8080"],
+            &["--validating-webhook=127.0.0.2:8443"],
+            &["--data-plane=none", "--healthz-port=8080"],
+            // It has no effect with a data plane of its own.
+            &["--xds-address=:8080"],
+        ] {
+            assert_eq!(error(flags), None, "{flags:?}");
+        }
     }
 }

@@ -27,8 +27,8 @@ with `^`, and with `enable-underscores-in-headers` there are none on headers ([s
 
 A value of a response header in a snippet has up to 16 variables, and names of parameters and cookies in it up to 48 bytes. On Envoy `$upstream_addr`
 and `$upstream_status` are of the last endpoint that was tried, `$time_iso8601` is in UTC, `$request_uri` is [normalised](differences-envoy.md), and several
-`Cookie` lines are one with commas between; in headers and in `upstream-vhost` `$host` is as the client wrote it, with its port. `proxy_set_header Host $host` leaves the `Host` as it is,
-with its port.
+`Cookie` lines are one with commas between; in headers and in `upstream-vhost` `$host` is as the client wrote it, with its port. Everywhere
+`proxy_set_header Host $host` leaves the `Host` as it is, with its port.
 ";
 
 pub(super) fn page() -> Result<String> {

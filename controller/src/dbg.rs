@@ -34,7 +34,8 @@ async fn answer(args: &Dbg) -> anyhow::Result<String> {
             if !hostname.chars().all(plain) {
                 bail!("expected a host name, got {hostname:?}");
             }
-            read(&format!("/configuration/certs?hostname={hostname}")).await
+            let chain = read(&format!("/configuration/certs?hostname={hostname}")).await;
+            chain.with_context(|| format!("certificate of {hostname}"))
         }
         DbgCommand::Conf(Conf { host: None }) => pretty(&read("/configuration/conf").await?),
         DbgCommand::Conf(Conf { host: Some(host) }) => {
@@ -101,6 +102,8 @@ async fn get(socket: &Path, path: &str) -> anyhow::Result<String> {
     let (status, text) = ask(connect(socket).await?, Method::GET, path).await?;
     match status {
         StatusCode::OK => Ok(text),
+        // What was asked for is not there, and the answer says so.
+        StatusCode::NOT_FOUND => bail!("{}", text.trim()),
         status => bail!("{}: {path}: {status}: {}", socket.display(), text.trim()),
     }
 }

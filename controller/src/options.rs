@@ -29,7 +29,7 @@ pub(crate) fn translation(
         watch_ingress_without_class: flags.watch_ingress_without_class,
         // A folder of manifests is an application's; the class comes with the controller.
         class_is_implied: true,
-        annotations_prefix: flags.annotations_prefix.trim_end_matches('/').to_owned(),
+        annotations_prefix: flags.annotations_prefix.clone(),
         configmap: flags.configmap.clone(),
         tcp_services: flags.tcp_services_configmap.clone(),
         udp_services: flags.udp_services_configmap.clone(),

@@ -56,7 +56,13 @@ async fn dbg_shows_the_published_configuration() -> Result<()> {
     ensure!(stdout_of(&sluice, &["conf"])?.contains("web.test"));
     ensure!(stdout_of(&sluice, &["certs", "get", "_"])?.starts_with("-----BEGIN CERTIFICATE-----"));
     for words in [["backends", "get", "nope"], ["certs", "get", "nope.test"]] {
-        ensure!(!dbg(&sluice, &words)?.status.success(), "{words:?}");
+        let output = dbg(&sluice, &words)?;
+        ensure!(!output.status.success(), "{words:?}");
+        let error = String::from_utf8(output.stderr)?;
+        ensure!(
+            error.contains(words[2]) && !error.contains("/configuration"),
+            "{error}"
+        );
     }
     sluice.stop()
 }

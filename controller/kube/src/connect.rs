@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
 use crate::outage::with_causes;
@@ -91,7 +91,7 @@ async fn config(access: &Access) -> anyhow::Result<Config> {
         }
         (None, _) => Config::from_kubeconfig(&options)
             .await
-            .context("KUBECONFIG or ~/.kube/config")?,
+            .map_err(|error| unusable("KUBECONFIG or ~/.kube/config", &error))?,
     };
     if let Some(url) = host {
         config.cluster_url = url;
@@ -115,12 +115,16 @@ pub(crate) async fn read(path: &Path) -> anyhow::Result<Config> {
 }
 
 async fn read_context(path: &Path, options: &KubeConfigOptions) -> anyhow::Result<Config> {
-    let describe = || format!("--kubeconfig {}", path.display());
-    // kube names the path and the cause twice.
-    std::fs::File::open(path).with_context(describe)?;
-    let unusable = |error| anyhow::anyhow!("{}: {}", describe(), with_causes(&error));
-    let file = Kubeconfig::read_from(path).map_err(unusable)?;
+    let name = format!("--kubeconfig {}", path.display());
+    // kube names the path twice.
+    std::fs::File::open(path).with_context(|| name.clone())?;
+    let file = Kubeconfig::read_from(path).map_err(|error| unusable(&name, &error))?;
     Config::from_custom_kubeconfig(file, options)
         .await
-        .map_err(unusable)
+        .map_err(|error| unusable(&name, &error))
+}
+
+/// An error of kube, whose own text has its cause already.
+fn unusable(kubeconfig: &str, error: &KubeconfigError) -> anyhow::Error {
+    anyhow::anyhow!("{kubeconfig}: {}", with_causes(error))
 }

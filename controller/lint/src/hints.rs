@@ -32,7 +32,7 @@ pub(crate) fn about(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
         .collect();
     hints.extend(one_target(ingress, prefix));
     hints.extend(literal_patterns(ingress, prefix));
-    hints.extend(no_class(ingress));
+    hints.extend(class(ingress));
     hints
 }
 
@@ -78,18 +78,19 @@ fn literal_patterns(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
         .collect()
 }
 
-fn no_class(ingress: &Ingress) -> Option<Remark> {
-    let named = ingress
-        .spec
-        .as_ref()
-        .is_some_and(|spec| spec.ingress_class_name.is_some());
-    let annotated = ingress
-        .metadata
-        .annotations
-        .as_ref()
-        .is_some_and(|all| all.contains_key(CLASS));
-    let text = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
-    (!named && !annotated).then(|| hint("spec.ingressClassName", text))
+fn class(ingress: &Ingress) -> Option<Remark> {
+    const NONE: &str = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
+    const TWO: &str =
+        "spec.ingressClassName decides; Kubernetes accepts no new Ingress with both";
+    let spec = ingress.spec.as_ref();
+    let is_named = spec.is_some_and(|spec| spec.ingress_class_name.is_some());
+    let annotations = ingress.metadata.annotations.as_ref();
+    let is_annotated = annotations.is_some_and(|all| all.contains_key(CLASS));
+    match (is_named, is_annotated) {
+        (false, false) => Some(hint("spec.ingressClassName", NONE)),
+        (true, true) => Some(hint(format!("annotation {CLASS}"), TWO)),
+        _ => None,
+    }
 }
 
 /// Without the module its paths answer 503, and only the machine that serves knows.

@@ -17,9 +17,13 @@ impl FailureLog {
     /// Says a failure, if it is time for one.
     pub(super) fn log(&self, namespace: &str, route: &str, error: &anyhow::Error, now: Instant) {
         if self.is_due(namespace, now) {
-            warn!("route {route}: auth-url cannot be asked, so clients get 500: {error:#}");
+            warn!(
+                "auth-url in namespace {namespace}, route {route}: cannot be asked, so clients get 500: {error:#}"
+            );
         } else {
-            debug!("route {route}: auth-url cannot be asked: {error:#}");
+            debug!(
+                "auth-url in namespace {namespace}, route {route}: cannot be asked: {error:#}"
+            );
         }
     }
 

@@ -134,6 +134,28 @@ fn an_ingress_of_an_old_version_is_judged_like_any_other() {
     );
 }
 
+#[test]
+fn a_class_is_named_once() {
+    let annotated = ingress("shop", "kubernetes.io/ingress.class: nginx", RULE);
+    let of_both = [annotated.clone(), annotated.replace(": nginx}", ": other}")];
+    for (manifest, is_remarked) in [
+        (annotated.replace("  ingressClassName: nginx\n", ""), false),
+        (ingress("shop", "", RULE), false),
+    ]
+    .into_iter()
+    .chain(of_both.map(|manifest| (manifest, true)))
+    {
+        let finding = only(&manifest);
+        assert_eq!(finding.verdict, Verdict::Unchanged, "{manifest}");
+        let mut remarks = finding.remarks.iter();
+        let is_said = remarks.any(|remark| {
+            remark.field == "annotation kubernetes.io/ingress.class"
+                && remark.text.starts_with("spec.ingressClassName decides")
+        });
+        assert_eq!(is_said, is_remarked, "{manifest}: {:?}", finding.remarks);
+    }
+}
+
 /// True if a check fails: of a file that is named itself, and of its folder.
 fn fails(text: &str) -> [bool; 2] {
     let folder = tempfile::tempdir().unwrap();

@@ -30,6 +30,24 @@ fn a_key_that_is_there_twice_is_named() {
 }
 
 #[test]
+fn a_text_that_yaml_takes_for_something_else_needs_quotes() {
+    for value in ["true", "false", "8", "-8", "8.5", "1e9"] {
+        for field in ["annotations", "labels"] {
+            let text = SERVICE.replace("{name: a", &format!("{{name: a, {field}: {{a: {value}}}"));
+            let (objects, problems) = parse("x.yaml", &text);
+            assert_eq!(objects.len(), 0, "{text}");
+            let told = problems[0].to_string();
+            assert!(told.contains(field), "{told}");
+            assert!(told.ends_with("; put it in quotes"), "{told}");
+            let quoted = text.replace(&format!("a: {value}"), &format!("a: \"{value}\""));
+            assert_eq!(parse("x.yaml", &quoted).1.len(), 0, "{quoted}");
+        }
+    }
+    let (_, problems) = parse("x.yaml", &SERVICE.replace("{name: a}", "{name: [a]}"));
+    assert!(!problems[0].to_string().contains("quotes"), "{}", problems[0]);
+}
+
+#[test]
 fn dashes_inside_a_line_end_nothing() {
     let text = format!("# ---\n{SERVICE}  # a --- b\n----\n");
     assert_eq!(split(&text).count(), 1);

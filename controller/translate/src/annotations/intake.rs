@@ -5,6 +5,7 @@ use sluice_syntax::shortened;
 use sluice_translate_engine::{Cause, Severity};
 
 use super::catalogue::{self, Annotation, Role, Value};
+use super::former;
 use super::snippets::Snippet;
 use super::view::{Rules, View};
 use crate::global::KEYS;
@@ -16,12 +17,6 @@ const FOREIGN: [&str; 4] = [
     "nginx.ingress.kubernetes.io/",
     "nginx.org/",
     "nginx.com/",
-];
-
-/// Former annotations of ingress-nginx, and their successors.
-const SUCCESSORS: [(&str, &str); 2] = [
-    ("grpc-backend", "backend-protocol: GRPC"),
-    ("secure-backends", "backend-protocol: HTTPS"),
 ];
 
 /// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
@@ -172,9 +167,8 @@ impl<'a> View<'a, '_> {
         let is_own = name.starts_with(OWN);
         let product = if is_own { "Sluice" } else { "ingress-nginx" };
         let expected = format!("expected an annotation of {product}, got");
-        let successor = SUCCESSORS.iter().find(|(old, _)| *old == name);
-        let reason = match (successor, catalogue::nearest(name)) {
-            (Some((_, now)), _) => format!("{expected} {shown:?} (today it is {now})"),
+        let reason = match (former::remark(name), catalogue::nearest(name)) {
+            (Some(remark), _) => format!("{expected} {shown:?} ({remark})"),
             _ if KEYS.iter().any(|key| key.name == name) => {
                 format!("{expected} a key of its ConfigMap")
             }

@@ -18,6 +18,7 @@ mod canary;
 mod catalogue;
 mod cors;
 mod errors;
+mod former;
 mod hash;
 mod headers;
 mod health_check;

@@ -165,7 +165,7 @@ const UNREAD: &[Key] = &[
     key("ssl-session-cache-size", "10m").needless(),
     key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Unsupported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Unsupported("sessions are resumed from a cache that all workers share, without tickets")),
-    key("stream-snippet", "").instead(NO_SNIPPETS),
+    key("stream-snippet", "").instead("no raw nginx configuration; use --tcp-services-configmap and --udp-services-configmap"),
     key("syslog-host", "").instead("logs go to standard output; use a log collector"),
     key("syslog-port", "514").instead("logs go to standard output; use a log collector"),
     key("upstream-hash-by", "").instead(NO_EFFECT),

@@ -286,10 +286,9 @@ impl<'a, 'r> View<'a, 'r> {
             .unwrap_or_default();
         let name = shortened(name);
         let reason = format!("expected a key of ingress-nginx, got {name:?}{hint}");
-        self.report(
+        self.reporter.warn_unchanged(
             ReasonCode::UnknownField,
-            Severity::Warning,
-            &name,
+            format!("data.{name}"),
             reason,
             "key ignored",
         );

@@ -54,6 +54,9 @@ pub(crate) struct Judgement {
     pub(crate) is_default: bool,
 }
 
+/// Ports for anything but http.
+const STREAM_PORTS: &str = "--tcp-services-configmap and --udp-services-configmap";
+
 /// Language of the snippet in an annotation or a key of the ConfigMap; `None`: it has no snippet.
 pub(crate) fn language(name: &str) -> Option<Language> {
     Some(match name {
@@ -93,6 +96,8 @@ pub(crate) fn judge(
         alternatives(&directives, data_plane, AdviceFor::Ingresses),
     ) {
         (Language::ModSecurity, _) => format!("use {WAF_RULES}"),
+        // Those of http mean something else there.
+        (Language::Nginx(SnippetContext::Stream), _) => format!("no raw nginx configuration; use {STREAM_PORTS}"),
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };

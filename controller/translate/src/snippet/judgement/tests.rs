@@ -50,6 +50,23 @@ fn every_directive_that_is_said_to_be_harmless_is_one() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
+#[test]
+fn ports_for_tcp_and_udp_have_flags_whatever_a_stream_snippet_says() {
+    for directive in all() {
+        let judged = judge(
+            &format!("server {{ listen 9000; {directive} a; }}"),
+            Language::Nginx(SnippetContext::Stream),
+            USUAL,
+            None,
+            alternatives,
+        );
+        assert_eq!(
+            judged.advice,
+            format!("no raw nginx configuration; use {STREAM_PORTS}")
+        );
+    }
+}
+
 /// Of all that there are, and of whatever else somebody writes.
 #[test]
 fn a_directive_that_is_not_listed_closes_wherever_it_stands() {

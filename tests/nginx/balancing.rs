@@ -110,6 +110,7 @@ async fn session_stays_on_its_first_pod(form: Form) -> Result<()> {
 }
 
 async fn hash_key_of_nginx_variables_maps_to_one_pod(form: Form) -> Result<()> {
+    const USERS: usize = 100;
     let keys = [
         ("http_x_user", ""),
         ("arg_user", "/?user="),
@@ -128,8 +129,9 @@ async fn hash_key_of_nginx_variables_maps_to_one_pod(form: Form) -> Result<()> {
             let request = Request::get(HOST, &target).header("x-user", &user.to_string());
             request.header("cookie", &format!("user={user}"))
         };
-        let first = balanced.answering_pods((0..20).map(request)).await?;
-        let again = balanced.answering_pods((0..20).map(request)).await?;
+        // Of so many, each pod has some, wherever its port is on the ring.
+        let first = balanced.answering_pods((0..USERS).map(request)).await?;
+        let again = balanced.answering_pods((0..USERS).map(request)).await?;
         ensure!(first == again, "{variable}: {first:?} {again:?}");
         ensure!(all_different(&first) == 3, "{variable}: {first:?}");
         balanced.gateway.nginx.stop()?;

@@ -1,5 +1,6 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
+mod annotations_prefix;
 mod certgen;
 mod check;
 mod cluster;
@@ -31,7 +32,6 @@ use sluice_admission::WebhookFlags;
 use sluice_dashboard::DashboardFlags;
 use sluice_ir::Cidr;
 use sluice_metrics::MetricsFlags;
-use sluice_syntax::is_dns_name;
 use sluice_translate::ObjectKey;
 
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust, Xds};
@@ -154,7 +154,7 @@ pub(crate) struct Translation {
         long,
         default_value = "nginx.ingress.kubernetes.io",
         value_name = "PREFIX",
-        value_parser = annotations_prefix
+        value_parser = annotations_prefix::parse
     )]
     pub(crate) annotations_prefix: String,
     /// ConfigMap with the settings of the controller [default: none].
@@ -199,15 +199,6 @@ pub(crate) struct Translation {
 
 pub(super) fn object_key(text: &str) -> Result<ObjectKey, String> {
     ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
-}
-
-/// Without the slash that some write at its end. No other prefix is one that an object can have.
-fn annotations_prefix(text: &str) -> Result<String, String> {
-    let prefix = text.strip_suffix('/').unwrap_or(text);
-    let is_prefix = is_dns_name(&prefix.to_ascii_lowercase());
-    is_prefix
-        .then(|| prefix.to_owned())
-        .ok_or_else(|| "expected a DNS name, such as nginx.ingress.kubernetes.io".to_owned())
 }
 
 /// Addresses and ports for clients.
@@ -396,27 +387,5 @@ mod tests {
             assert_eq!(addresses(&["--bind-address=::1"], anywhere), ["[::1]:80"]);
         }
         assert!(Args::parse_from_words(["sluice", "run", "--bind-address=any"]).is_err());
-    }
-
-    #[test]
-    fn a_prefix_of_annotations_is_one_that_an_object_can_have() {
-        let prefix = |flag: &str| {
-            let args = Args::parse_from_words(["sluice", "run", flag]).ok()?;
-            let Command::Run(run) = args.command else {
-                panic!("not `run`")
-            };
-            Some(run.translation.annotations_prefix)
-        };
-        for (flag, expected) in [
-            ("--annotations-prefix=ours.example", Some("ours.example")),
-            ("--annotations-prefix=ours.example/", Some("ours.example")),
-            ("--annotations-prefix=Ours", Some("Ours")),
-            ("--annotations-prefix=", None),
-            ("--annotations-prefix=/", None),
-            ("--annotations-prefix=ours.example//", None),
-            ("--annotations-prefix=ours example", None),
-        ] {
-            assert_eq!(prefix(flag).as_deref(), expected, "{flag}");
-        }
     }
 }

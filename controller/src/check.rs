@@ -251,11 +251,11 @@ fn needs(run: &Run, namespace: &str) -> Needs {
         pod_weights: run.source.pod_weights,
         lease: elects.then(|| cluster.election_id.clone()),
         status,
-        publish_service: service.map(|key| (key.namespace.clone(), key.name.clone())),
+        publish_service: service.map(|key| (key.namespace.to_string(), key.name.to_string())),
         nodes: status && service.is_none() && cluster.publish_status_address.is_empty(),
         config_maps: config_maps
-            .filter(|key| key.namespace == namespace)
-            .map(|key| key.name.clone())
+            .filter(|key| &*key.namespace == namespace)
+            .map(|key| key.name.to_string())
             .collect(),
     }
 }

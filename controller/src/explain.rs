@@ -165,7 +165,7 @@ impl Objects {
         let places = all.into_iter().filter_map(|backend| {
             let (service, _) = ids::service_of(&BackendId::new(backend.id.as_str()))?;
             let slices = self.collected.resources.slices_of(&service);
-            let slices = slices.filter_map(|key| self.place(Kind::EndpointSlice, key));
+            let slices = slices.filter_map(|key| self.place(Kind::EndpointSlice, &key));
             let places = BackendPlaces {
                 service: self.place(Kind::Service, &service),
                 endpoint_slices: slices.collect(),

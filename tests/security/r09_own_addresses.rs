@@ -168,7 +168,7 @@ fn own_ports_on_sluice_machines_are_never_endpoints() {
                 let name = format!("{way}-{ip}-{port}");
                 reports
                     .iter()
-                    .any(|report| report.object.key.name == name && report.reason.contains(&said))
+                    .any(|report| *report.object.key.name == name && report.reason.contains(&said))
             };
             for way in ["slice", "literal", "name", "auth-url", "mirror-target"] {
                 assert!(of(way), "{way} to {ip}:{port} is not reported");

@@ -233,7 +233,7 @@ pub(crate) fn is_reported(translation: &Translation, name: &str) -> bool {
     translation
         .reports()
         .iter()
-        .any(|report| report.object.key.name == "own" && report.field == field)
+        .any(|report| &*report.object.key.name == "own" && report.field == field)
 }
 
 /// Returns `true` if a text is a valid value of an annotation with a finite grammar, as far as that can be said without knowing

@@ -80,6 +80,12 @@ pub fn compiled_filter() -> Result<PathBuf> {
     find("SLUICE_FILTER_CWASM", default, "the compiled filter")
 }
 
+/// The filter as native code that counts its instructions.
+pub fn metered_filter() -> Result<PathBuf> {
+    let default = target().join("wasm32-wasip1/filter/sluice_filter.metered.cwasm");
+    find("SLUICE_METERED_FILTER_CWASM", default, "the metered filter")
+}
+
 /// The filter that fails when a request asks for it, as the nginx module takes it.
 pub fn compiled_filter_with_faults() -> Result<PathBuf> {
     let default = target().join("fault-injection/wasm32-wasip1/filter/sluice_filter.cwasm");

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::arch::Arch;
 use crate::setup::{WASM_TARGET, nginx_source};
 use crate::step::Step;
-use crate::{compiled, repository, target};
+use crate::{compiled, files, repository, target};
 
 /// For 0.7 MB less of the controller. The loader needs glibc 2.36, which Debian 12 has.
 const SMALL_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
@@ -159,15 +159,33 @@ fn build_nginx_module(title: &str, folder: &Path, options: &[&str]) -> Result<Pa
     Ok(module)
 }
 
-/// The filter as native code for the nginx module, beside the .wasm. Written anew each time: it fits one version only.
+/// The filter as native code for the nginx module, beside the .wasm. It fits the compiler that it is of, and no other.
 pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
-    let mut step = Step::start("the filter for nginx (native code)");
-    let native = wasm.with_extension("cwasm");
-    step.run(
-        Command::new(programs.join("sluice-compile"))
-            .arg(wasm)
-            .arg(&native),
-    )?;
+    let title = "the filter for nginx (native code)";
+    to_native(title, programs, wasm, "cwasm", &[])
+}
+
+/// The filter as native code that counts its instructions.
+pub(crate) fn metered(programs: &Path, wasm: &Path) -> Result<PathBuf> {
+    let title = "the filter, metered (native code)";
+    to_native(title, programs, wasm, "metered.cwasm", &["--metered"])
+}
+
+fn to_native(
+    title: &str,
+    programs: &Path,
+    wasm: &Path,
+    extension: &str,
+    options: &[&str],
+) -> Result<PathBuf> {
+    let compiler = programs.join("sluice-compile");
+    let native = wasm.with_extension(extension);
+    if files::is_newer(&native, &[wasm, &compiler]) {
+        return Ok(native);
+    }
+    let mut step = Step::start(title);
+    let mut compile = Command::new(compiler);
+    step.run(compile.args(options).arg(wasm).arg(&native))?;
     step.done();
     Ok(native)
 }

@@ -12,6 +12,16 @@ pub(crate) fn write(destination: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     fs::write(destination, text).with_context(|| destination.display().to_string())
 }
 
+/// True if a file was written after all of these.
+pub(crate) fn is_newer(file: &Path, sources: &[&Path]) -> bool {
+    let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    written(file).is_some_and(|at| {
+        sources
+            .iter()
+            .all(|source| written(source).is_some_and(|earlier| earlier < at))
+    })
+}
+
 /// Copies a file with the folders above it.
 pub(crate) fn copy(file: &Path, destination: &Path) -> Result<()> {
     destination.parent().map_or(Ok(()), fs::create_dir_all)?;

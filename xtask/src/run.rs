@@ -99,6 +99,8 @@ impl Nginx {
 struct Tested {
     prepared: Prepared,
     nginx: Nginx,
+    /// The filter as native code that counts its instructions.
+    metered: PathBuf,
     envoy_module: PathBuf,
     faulty: Faulty,
 }
@@ -130,14 +132,22 @@ impl Tested {
         // Each of them is one crate at its end, which is one core's work.
         let ((wasm, envoy_module, faulty_envoy_module), (nginx, faulty_nginx_module)) =
             both(of_envoy, of_nginx)?;
+        let programs = &prepared.programs;
+        let of_filter = || {
+            let nginx = nginx.with_wasm(&prepared)?;
+            Ok((nginx, build::metered(programs, &prepared.filter)?))
+        };
+        let ((nginx, metered), compiled_wasm) =
+            both(of_filter, || build::compiled(programs, &wasm))?;
         let faulty = Faulty {
-            compiled_wasm: build::compiled(&prepared.programs, &wasm)?,
+            compiled_wasm,
             wasm,
             envoy_module: faulty_envoy_module,
             nginx_module: faulty_nginx_module,
         };
         Ok(Tested {
-            nginx: nginx.with_wasm(&prepared)?,
+            nginx,
+            metered,
             prepared,
             envoy_module,
             faulty,
@@ -148,6 +158,7 @@ impl Tested {
         self.prepared.export(command);
         self.nginx.export(command);
         command
+            .env("SLUICE_METERED_FILTER_CWASM", &self.metered)
             .env("SLUICE_ENVOY_MODULE", &self.envoy_module)
             .env("SLUICE_FAULT_FILTER_WASM", &self.faulty.wasm)
             .env("SLUICE_FAULT_FILTER_CWASM", &self.faulty.compiled_wasm)

@@ -35,8 +35,8 @@ pub(super) fn served(snapshot: &Snapshot) -> Vec<Served> {
             let owner = snapshot.owner(&route.id)?;
             let path = of_route(config, host, route);
             Some(Served {
-                namespace: owner.namespace.clone(),
-                ingress: owner.name.clone(),
+                namespace: owner.namespace.to_string(),
+                ingress: owner.name.to_string(),
                 ..path
             })
         })

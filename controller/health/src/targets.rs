@@ -34,7 +34,7 @@ impl Targets {
         let (service, _) = ids::service_of(plain)?;
         let endpoints = backend.endpoints.iter().map(|endpoint| endpoint.address);
         Some(Targets {
-            namespace: service.namespace,
+            namespace: service.namespace.to_string(),
             check: *check,
             tls,
             endpoints: endpoints.collect(),

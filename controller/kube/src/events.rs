@@ -218,7 +218,7 @@ impl Recorder {
     async fn uid(&self, report: &Report) -> kube::Result<Option<String>> {
         let kind: ApiResource = resource(report.object.kind);
         let key = &report.object.key;
-        let api: Api<Head> = match key.namespace.as_str() {
+        let api: Api<Head> = match &*key.namespace {
             "" => Api::all_with(self.client.clone(), &kind),
             namespace => Api::namespaced_with(self.client.clone(), namespace, &kind),
         };
@@ -246,8 +246,8 @@ fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Eve
     let object = ObjectReference {
         api_version: Some(report.object.kind.api_version().to_owned()),
         kind: Some(report.object.kind.as_str().to_owned()),
-        namespace: Some(key.namespace.clone()).filter(|namespace| !namespace.is_empty()),
-        name: Some(key.name.clone()),
+        namespace: Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
+        name: Some(key.name.to_string()),
         uid: Some(uid.to_owned()),
         ..ObjectReference::default()
     };

@@ -80,8 +80,7 @@ fn literal_patterns(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
 
 fn class(ingress: &Ingress) -> Option<Remark> {
     const NONE: &str = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
-    const TWO: &str =
-        "spec.ingressClassName decides; Kubernetes accepts no new Ingress with both";
+    const TWO: &str = "spec.ingressClassName decides; Kubernetes accepts no new Ingress with both";
     let spec = ingress.spec.as_ref();
     let is_named = spec.is_some_and(|spec| spec.ingress_class_name.is_some());
     let annotations = ingress.metadata.annotations.as_ref();

@@ -158,7 +158,7 @@ impl Controller {
         gauge.reset();
         for key in ingresses {
             gauge
-                .with_label_values(&[key.namespace.as_str(), &key.name])
+                .with_label_values(&[&*key.namespace, &key.name])
                 .set(1.0);
         }
     }
@@ -268,7 +268,7 @@ fn unhealthy(snapshot: &Snapshot, gauge: &GaugeVec) {
         }
     }
     for (service, failing) in all {
-        let labels = [service.namespace.as_str(), &service.name];
+        let labels = [&*service.namespace, &*service.name];
         gauge.with_label_values(&labels).set(failing.len() as f64);
     }
 }
@@ -282,7 +282,7 @@ fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
         {
             let key = &report.object.key;
             gauge
-                .with_label_values(&[key.namespace.as_str(), &key.name, "no-service"])
+                .with_label_values(&[&*key.namespace, &key.name, "no-service"])
                 .set(1.0);
         }
     }
@@ -295,7 +295,7 @@ fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
         let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
         if let Some(key) = snapshot.owner(&route.id).filter(|_| is_empty) {
             gauge
-                .with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"])
+                .with_label_values(&[&*key.namespace, &key.name, "no-endpoint"])
                 .set(1.0);
         }
     }

@@ -161,7 +161,7 @@ impl Requests {
             };
             owners
                 .iter()
-                .any(|key| key.namespace == *namespace && key.name == *ingress)
+                .any(|key| *key.namespace == **namespace && *key.name == **ingress)
         };
         for labels in inner.series.retain(is_there) {
             inner.remove(&labels);
@@ -180,8 +180,8 @@ impl RouteLabels {
         let backend_id = BackendId::new(backend);
         Some(RouteLabels {
             path: route.matches.path.text().to_owned(),
-            namespace: owner.namespace.clone(),
-            ingress: owner.name.clone(),
+            namespace: owner.namespace.to_string(),
+            ingress: owner.name.to_string(),
             service: ids::upstream_name(&backend_id).to_owned(),
             canary: if is_canary {
                 backend.replace('/', "-")

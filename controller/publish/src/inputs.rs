@@ -80,10 +80,9 @@ impl Publisher {
     /// Follows names that are used, and no longer others.
     pub(crate) fn follow_names(&self, updated: &Updated) {
         for name in &updated.names {
-            self.names.follow(
-                name.clone(),
-                self.translation.namespaces_of_name(name).cloned().collect(),
-            );
+            let namespaces = self.translation.namespaces_of_name(name);
+            let namespaces = namespaces.map(|namespace| namespace.to_string());
+            self.names.follow(name.clone(), namespaces.collect());
             if !self.translation.uses_name(name) {
                 self.view.resources_mut().forget(name);
             }

@@ -240,8 +240,6 @@ impl Intent {
                 let is_template = self.templated.contains(field);
                 if is_template {
                     reason += TEMPLATE;
-                } else if is_text_without_quotes(&reason) {
-                    reason += "; put it in quotes";
                 }
                 (field.as_str(), false, is_template)
             }
@@ -253,15 +251,6 @@ impl Intent {
             is_foreign,
         }
     }
-}
-
-/// True of an error of serde about YAML's `true` or `8`, where Kubernetes wants `"true"` or `"8"`.
-fn is_text_without_quotes(reason: &str) -> bool {
-    let of_type = |name: &str| reason.contains(&format!("invalid type: {name} "));
-    reason.contains("expected a string")
-        && ["boolean", "integer", "floating point"]
-            .into_iter()
-            .any(of_type)
 }
 
 fn outdated(object: &Object, version: &str) -> String {

@@ -160,7 +160,7 @@ mod tests {
     fn claimers(claims: &Claims, host: &str, path: &str) -> Vec<String> {
         claims
             .of_path(host, path)
-            .map(|key| key.name.clone())
+            .map(|key| key.name.to_string())
             .collect()
     }
 

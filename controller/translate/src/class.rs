@@ -118,7 +118,7 @@ fn served(resources: &Resources, options: &Options) -> BTreeSet<String> {
                     .and_then(|spec| spec.controller.as_deref()),
             )
         })
-        .map(|(key, _)| key.name.clone())
+        .map(|(key, _)| key.name.to_string())
         .collect()
 }
 

@@ -119,7 +119,7 @@ impl Resources {
     }
 
     /// Names of the EndpointSlices of a Service.
-    pub fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = &ObjectKey> {
+    pub fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = ObjectKey> {
         self.cluster.slice_names(service)
     }
 

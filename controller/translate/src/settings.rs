@@ -62,7 +62,7 @@ impl Settings {
         if options
             .watch_namespace
             .as_ref()
-            .is_some_and(|watched| *watched != key.namespace)
+            .is_some_and(|watched| **watched != *key.namespace)
         {
             return ClassMatch::Unwatched;
         }

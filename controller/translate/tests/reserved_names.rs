@@ -112,7 +112,7 @@ fn reported<'a>(translation: &'a Translation, namespace: &str) -> Vec<&'a Report
     let reports = translation.reports().into_iter();
     reports
         .filter(|report| {
-            report.object.key.namespace == namespace && report.object.key.name == "asks"
+            &*report.object.key.namespace == namespace && &*report.object.key.name == "asks"
         })
         .filter(|report| {
             report

@@ -2,7 +2,7 @@
 
 use wasmtime::{Engine, Module, Result};
 
-use crate::engine_config;
+use crate::{engine_config, metered_config};
 
 /// Compiles a module with [`engine_config`], in an engine of its own.
 ///
@@ -11,6 +11,15 @@ use crate::engine_config;
 /// The bytes are not a valid module, or use a wasm feature that is off.
 pub fn compile(wasm: &[u8]) -> Result<Module> {
     Module::new(&Engine::new(&engine_config())?, wasm)
+}
+
+/// Native code of a module for an engine that counts its instructions, with [`metered_config`].
+///
+/// # Errors
+///
+/// Those of [`compile`].
+pub fn compile_metered(wasm: &[u8]) -> Result<Vec<u8>> {
+    Engine::new(&metered_config())?.precompile_module(wasm)
 }
 
 /// Native code of a module that each processor of a target runs, `x86_64-unknown-linux-gnu` for example: [`compile`]'s needs one with

@@ -13,3 +13,11 @@ pub fn engine_config() -> Config {
     config.epoch_interruption(true);
     config
 }
+
+/// The same, of an engine that counts the instructions of a VM, for [`crate::Vm::instructions`].
+#[must_use]
+pub fn metered_config() -> Config {
+    let mut config = engine_config();
+    config.consume_fuel(true);
+    config
+}

@@ -49,9 +49,9 @@ mod wasi;
 
 pub use abi::{Action, BufferType, LogLevel, MapType, MetricType, Status, StreamType};
 #[cfg(feature = "compile")]
-pub use compile::{compile, compile_for};
+pub use compile::{compile, compile_for, compile_metered};
 pub use context::{Context, ContextId};
-pub use engine::engine_config;
+pub use engine::{engine_config, metered_config};
 pub use env::{Env, HostResult, HttpCall, LocalResponse, PropertyPath};
 pub use options::{Options, Unimplemented};
 pub use pairs::{Pairs, PairsBuf};

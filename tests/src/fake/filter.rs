@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use sluice_filter_config::{Control, Host, PluginConfig, Tables};
 use sluice_wasm_host::{
-    Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, engine_config, wasmtime,
+    Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, engine_config, metered_config,
+    wasmtime,
 };
 
 use super::host::FakeHost;
@@ -47,14 +48,8 @@ fn module() -> &'static wasmtime::Module {
 fn metered() -> &'static wasmtime::Module {
     static MODULE: OnceLock<wasmtime::Module> = OnceLock::new();
     MODULE.get_or_init(|| {
-        let mut config = engine_config();
-        config.consume_fuel(true);
-        let engine = wasmtime::Engine::new(&config).unwrap();
-        wasmtime::Module::new(
-            &engine,
-            std::fs::read(crate::artifacts::filter().unwrap()).unwrap(),
-        )
-        .unwrap()
+        let engine = wasmtime::Engine::new(&metered_config()).unwrap();
+        precompiled::load(&engine, &crate::artifacts::metered_filter().unwrap()).unwrap()
     })
 }
 

@@ -21,9 +21,7 @@ impl FailureLog {
                 "auth-url in namespace {namespace}, route {route}: cannot be asked, so clients get 500: {error:#}"
             );
         } else {
-            debug!(
-                "auth-url in namespace {namespace}, route {route}: cannot be asked: {error:#}"
-            );
+            debug!("auth-url in namespace {namespace}, route {route}: cannot be asked: {error:#}");
         }
     }
 

@@ -74,12 +74,12 @@ pub(super) async fn send(
 fn message(key: &ObjectKey, uid: &str) -> Message {
     Message {
         name: event_name(&key.name, &[uid, REASON]),
-        namespace: key.namespace.clone(),
+        namespace: key.namespace.to_string(),
         object: ObjectReference {
             api_version: Some(Kind::Ingress.api_version().to_owned()),
             kind: Some(Kind::Ingress.as_str().to_owned()),
-            namespace: Some(key.namespace.clone()),
-            name: Some(key.name.clone()),
+            namespace: Some(key.namespace.to_string()),
+            name: Some(key.name.to_string()),
             uid: Some(uid.to_owned()),
             ..ObjectReference::default()
         },

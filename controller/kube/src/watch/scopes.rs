@@ -104,7 +104,7 @@ impl Scopes {
     pub(super) fn watch_one(&mut self, kind: Kind, key: &ObjectKey) {
         let fields = Some(format!("metadata.name={}", key.name));
         let scope = Scope {
-            namespace: Some(key.namespace.clone()),
+            namespace: Some(key.namespace.to_string()),
             fields,
             ..Scope::all(kind)
         };

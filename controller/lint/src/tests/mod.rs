@@ -8,6 +8,7 @@ use super::remark::Remark;
 use super::*;
 use crate::Output;
 
+mod classes;
 mod passthrough;
 mod patterns;
 mod written;
@@ -85,37 +86,6 @@ fn an_ingress_without_any_route_that_works_does_not_work_at_all() {
 }
 
 #[test]
-fn an_ingress_of_another_class_is_neither_good_nor_bad() {
-    let manifest =
-        ingress("shop", "", RULE).replace("ingressClassName: nginx", "ingressClassName: traefik");
-    let findings = findings(&manifest);
-    assert_eq!(findings.ingresses[0].verdict, Verdict::OtherClass);
-    assert!(!findings.fail(FailOn::Error));
-    let remarks = &findings.ingresses[0].remarks;
-    assert!(
-        !remarks
-            .iter()
-            .any(|remark| remark.text.contains("--ingress-class")),
-        "{remarks:?}"
-    );
-}
-
-#[test]
-fn an_ingress_nginx_of_another_class_is_told_how_to_be_judged() {
-    let annotations = "nginx.ingress.kubernetes.io/ssl-redirect: \"false\"";
-    let manifest = ingress("shop", annotations, RULE);
-    let findings =
-        findings(&manifest.replace("ingressClassName: nginx", "ingressClassName: modsec"));
-    let remarks = &findings.ingresses[0].remarks;
-    assert!(
-        remarks
-            .iter()
-            .any(|remark| remark.text.ends_with("--ingress-class \"modsec\"")),
-        "{remarks:?}"
-    );
-}
-
-#[test]
 fn an_ingress_of_an_old_version_is_judged_like_any_other() {
     let manifest = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: shop}\nspec: {rules: [{host: a.b, \
                     http: {paths: [{backend: {serviceName: web, servicePort: 80}}]}}]}\n";
@@ -132,28 +102,6 @@ fn an_ingress_of_an_old_version_is_judged_like_any_other() {
             .iter()
             .any(|remark| remark.text.starts_with("names no class"))
     );
-}
-
-#[test]
-fn a_class_is_named_once() {
-    let annotated = ingress("shop", "kubernetes.io/ingress.class: nginx", RULE);
-    let of_both = [annotated.clone(), annotated.replace(": nginx}", ": other}")];
-    for (manifest, is_remarked) in [
-        (annotated.replace("  ingressClassName: nginx\n", ""), false),
-        (ingress("shop", "", RULE), false),
-    ]
-    .into_iter()
-    .chain(of_both.map(|manifest| (manifest, true)))
-    {
-        let finding = only(&manifest);
-        assert_eq!(finding.verdict, Verdict::Unchanged, "{manifest}");
-        let mut remarks = finding.remarks.iter();
-        let is_said = remarks.any(|remark| {
-            remark.field == "annotation kubernetes.io/ingress.class"
-                && remark.text.starts_with("spec.ingressClassName decides")
-        });
-        assert_eq!(is_said, is_remarked, "{manifest}: {:?}", finding.remarks);
-    }
 }
 
 /// True if a check fails: of a file that is named itself, and of its folder.
@@ -370,7 +318,10 @@ fn a_path_that_another_ingress_closes_does_not_work_and_names_it() {
         ),
     ] {
         let found = findings(&pair(older, newer)).ingresses;
-        let found = found.iter().find(|one| one.ingress.name == victim).unwrap();
+        let found = found
+            .iter()
+            .find(|one| &*one.ingress.name == victim)
+            .unwrap();
         let culprit = if victim == "older" { "newer" } else { "older" };
         let reason = reason.replace("CULPRIT", culprit);
         assert_eq!(found.verdict, Verdict::NotAtAll, "{found:#?}");

@@ -30,6 +30,10 @@ impl<K: Ord, V> Few<K, V> {
         }
     }
 
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.place(key).ok().map(|place| &self.0[place].1)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -73,6 +77,7 @@ mod tests {
                 }
                 assert!(few.keys().eq(map.keys()) && few.values().eq(map.values()));
                 assert_eq!(few.is_empty(), map.is_empty());
+                assert!((0..3).all(|key| few.get(&key) == map.get(&key)));
             }
         }
     }

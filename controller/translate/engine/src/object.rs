@@ -147,8 +147,20 @@ fn typed<T: DeserializeOwned>(
     serde_ignored::deserialize(tracked, ignored).map_err(|error| InvalidObject::Malformed {
         object,
         field: track.path().to_string(),
-        reason: error.to_string(),
+        reason: with_advice(error.to_string()),
     })
+}
+
+/// YAML's `true` and `8` are no texts, `"true"` and `"8"` are.
+fn with_advice(error: String) -> String {
+    let is_of = |name: &str| error.starts_with(&format!("invalid type: {name} "));
+    let is_plain = ["boolean", "integer", "floating point"]
+        .into_iter()
+        .any(is_of);
+    match is_plain && error.ends_with("expected a string") {
+        true => error + " (put it in quotes)",
+        false => error,
+    }
 }
 
 fn field(path: &serde_ignored::Path<'_>) -> String {

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
 
+use crate::few::Few;
 use crate::known_secret::KnownSecret;
 use crate::pods::{Pods, services_of};
 use crate::{
@@ -26,10 +27,10 @@ pub struct ObjectCache {
     pub(crate) pods: Pods,
     secrets: BTreeMap<ObjectKey, Arc<KnownSecret>>,
     services: BTreeMap<ObjectKey, Arc<Service>>,
-    /// By Service, then by name of the slice.
-    slices: BTreeMap<(ObjectKey, ObjectKey), Arc<EndpointSlice>>,
-    /// Service of each slice, because a deletion only names the slice.
-    slice_owners: BTreeMap<ObjectKey, ObjectKey>,
+    /// By Service, then by name of the slice; all are of the Service's namespace.
+    slices: BTreeMap<ObjectKey, Few<Arc<str>, Arc<EndpointSlice>>>,
+    /// Name of the Service of each slice, because a deletion only names the slice.
+    slice_owners: BTreeMap<ObjectKey, Arc<str>>,
     /// Answers of DNS.
     resolutions: BTreeMap<DnsName, Resolution>,
     /// Results of health checks, where there is something to say.
@@ -168,26 +169,16 @@ impl ObjectCache {
         self.services.get(key).map(AsRef::as_ref)
     }
 
-    pub(crate) fn slices_of<'a>(
-        &'a self,
-        service: &'a ObjectKey,
-    ) -> impl Iterator<Item = &'a Arc<EndpointSlice>> {
-        let from = (service.clone(), ObjectKey::default());
-        let slices = self
-            .slices
-            .range(from..)
-            .take_while(move |((other, _), _)| other == service);
-        slices.map(|(_, slice)| slice)
+    pub(crate) fn slices_of(
+        &self,
+        service: &ObjectKey,
+    ) -> impl Iterator<Item = &Arc<EndpointSlice>> {
+        self.slices.get(service).into_iter().flat_map(Few::values)
     }
 
     /// Names of the EndpointSlices of a Service.
-    pub fn slice_names(&self, service: &ObjectKey) -> impl Iterator<Item = &ObjectKey> {
-        let from = (service.clone(), ObjectKey::default());
-        let slices = self.slices.range(from..).map(|(names, _)| names);
-        let service = service.clone();
-        slices
-            .take_while(move |(other, _)| *other == service)
-            .map(|(_, slice)| slice)
+    pub fn slice_names(&self, service: &ObjectKey) -> impl Iterator<Item = ObjectKey> {
+        self.slices_of(service).map(|slice| slice.names.key())
     }
 
     /// The Services of a namespace that have any slice.
@@ -195,47 +186,60 @@ impl ObjectCache {
         &'a self,
         namespace: &'a str,
     ) -> impl Iterator<Item = &'a ObjectKey> {
-        let from = (ObjectKey::new(namespace, ""), ObjectKey::default());
-        let slices = self.slices.range(from..).map(|((service, _), _)| service);
-        let mut last = None;
-        slices
-            .take_while(move |service| service.namespace == namespace)
-            .filter(move |service| last.replace(*service) != Some(*service))
+        self.with_slices(namespace).map(|(service, _)| service)
+    }
+
+    /// The Services of a namespace with their slices.
+    fn with_slices<'a>(
+        &'a self,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = (&'a ObjectKey, &'a Few<Arc<str>, Arc<EndpointSlice>>)> {
+        let from = ObjectKey::new(namespace, "");
+        self.slices
+            .range(from..)
+            .take_while(move |(service, _)| *service.namespace == *namespace)
     }
 
     fn apply_slice(&mut self, key: ObjectKey, slice: Arc<EndpointSlice>) -> Change {
-        let service = slice
-            .service
-            .as_deref()
-            .map(|name| ObjectKey::new(key.namespace.clone(), name));
-        let Some(service) = service else {
+        let Some(name) = slice.service.clone() else {
             return self.delete_slice(&key);
         };
-        if self
-            .slice_owners
-            .get(&key)
-            .is_some_and(|owner| *owner != service)
-        {
-            // The slice moved to another Service, which no controller of Kubernetes does: rare enough to redo all.
+        let service = ObjectKey {
+            namespace: Arc::clone(&key.namespace),
+            name: Arc::clone(&name),
+        };
+        let before = self.slice_owners.get(&key);
+        // No controller of Kubernetes does that: rare enough to redo all.
+        let has_moved = before.is_some_and(|before| *before != name);
+        if has_moved {
             self.delete_slice(&key);
-            self.slice_owners.insert(key.clone(), service.clone());
-            put(&mut self.slices, &(service, key), slice);
-            return Change::Everything;
         }
-        self.slice_owners.insert(key.clone(), service.clone());
-        let changed = put(&mut self.slices, &(service.clone(), key), slice);
-        if changed {
-            Change::Endpoints([service].into())
-        } else {
-            Change::Nothing
+        let of_service = self.slices.entry(service.clone()).or_default();
+        if of_service.get(&key.name) == Some(&slice) {
+            return Change::Nothing;
+        }
+        of_service.insert(Arc::clone(&key.name), slice);
+        self.slice_owners.insert(key, name);
+        match has_moved {
+            true => Change::Everything,
+            false => Change::Endpoints([service].into()),
         }
     }
 
     fn delete_slice(&mut self, key: &ObjectKey) -> Change {
-        let Some(service) = self.slice_owners.remove(key) else {
+        let Some(name) = self.slice_owners.remove(key) else {
             return Change::Nothing;
         };
-        self.slices.remove(&(service.clone(), key.clone()));
+        let service = ObjectKey {
+            namespace: Arc::clone(&key.namespace),
+            name,
+        };
+        if let Some(of_service) = self.slices.get_mut(&service) {
+            of_service.remove(&key.name);
+            if of_service.is_empty() {
+                self.slices.remove(&service);
+            }
+        }
         Change::Endpoints([service].into())
     }
 
@@ -257,19 +261,12 @@ impl ObjectCache {
 
     /// Weights change rarely: looking through the namespace costs less than an index of all pods.
     fn change_of_pod(&self, pod: &ObjectKey) -> Change {
-        let from = (
-            ObjectKey::new(pod.namespace.clone(), ""),
-            ObjectKey::default(),
-        );
-        let near = self
-            .slices
-            .range(from..)
-            .take_while(|((service, _), _)| service.namespace == pod.namespace);
-        let services = services_of(
-            pod,
-            near.map(|((service, _), slice)| (service, slice.endpoints.as_ref())),
-        );
-        Change::of_endpoints(services)
+        let near = self.with_slices(&pod.namespace);
+        let slices = near.flat_map(|(service, slices)| {
+            let endpoints = slices.values().map(|slice| slice.endpoints.as_ref());
+            endpoints.map(move |endpoints| (service, endpoints))
+        });
+        Change::of_endpoints(services_of(pod, slices))
     }
 }
 

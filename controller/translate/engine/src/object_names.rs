@@ -1,5 +1,7 @@
 //! Names of objects, whatever else of their metadata is kept.
 
+use std::sync::Arc;
+
 use k8s_openapi::Metadata;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -8,15 +10,24 @@ use crate::ObjectKey;
 /// Namespace and name of an object, and nothing else of its metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Names {
-    pub(crate) namespace: Option<String>,
-    pub(crate) name: Option<String>,
+    pub(crate) namespace: Option<Arc<str>>,
+    pub(crate) name: Option<Arc<str>>,
+}
+
+impl Names {
+    /// The same texts.
+    pub(crate) fn key(&self) -> ObjectKey {
+        let [namespace, name] =
+            [&self.namespace, &self.name].map(|part| part.clone().unwrap_or_default());
+        ObjectKey { namespace, name }
+    }
 }
 
 impl From<ObjectMeta> for Names {
     fn from(metadata: ObjectMeta) -> Self {
         Names {
-            namespace: metadata.namespace,
-            name: metadata.name,
+            namespace: metadata.namespace.map(Arc::from),
+            name: metadata.name.map(Arc::from),
         }
     }
 }
@@ -47,20 +58,24 @@ impl<T: Metadata<Ty = ObjectMeta>> HasNames for T {
     }
 }
 
-/// Implements [`HasNames`] for a type with a field that has both names.
+/// Implements [`HasNames`] for a type with a field `names`.
 macro_rules! has_names {
-    ($kind:ty, $field:ident) => {
+    ($kind:ty) => {
         impl $crate::object_names::HasNames for $kind {
             fn namespace(&self) -> Option<&str> {
-                self.$field.namespace.as_deref()
+                self.names.namespace.as_deref()
             }
 
             fn name(&self) -> Option<&str> {
-                self.$field.name.as_deref()
+                self.names.name.as_deref()
             }
 
             fn set_namespace(&mut self, namespace: String) {
-                self.$field.namespace = Some(namespace);
+                self.names.namespace = Some(namespace.into());
+            }
+
+            fn key(&self) -> $crate::ObjectKey {
+                self.names.key()
             }
         }
     };

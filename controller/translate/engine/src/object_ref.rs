@@ -1,6 +1,7 @@
 //! Names of objects.
 
 use std::fmt;
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Serialize, Serializer};
@@ -10,15 +11,16 @@ use crate::Kind;
 /// Namespace and name. Cluster-scoped objects have an empty namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
+    // Shared: a name is in a dozen tables, a hundred thousand times in each.
     /// The namespace, or nothing.
-    pub namespace: String,
+    pub namespace: Arc<str>,
     /// The name.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 impl ObjectKey {
     /// From its parts.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         ObjectKey {
             namespace: namespace.into(),
             name: name.into(),
@@ -36,7 +38,7 @@ impl ObjectKey {
 
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace.as_str() {
+        match &*self.namespace {
             "" => f.write_str(&self.name),
             namespace => write!(f, "{namespace}/{}", self.name),
         }

@@ -62,8 +62,7 @@ pub(crate) fn may_change(
     l4_config_maps: &[&ObjectKey],
 ) -> bool {
     let is_ours = |key: &ObjectKey| {
-        options.publish_service == Some(key)
-            || options.own_namespace == Some(key.namespace.as_str())
+        options.publish_service == Some(key) || options.own_namespace == Some(&*key.namespace)
     };
     changes.is_everything()
         || changes.include_machines()

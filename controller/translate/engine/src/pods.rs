@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sluice_ir::ReasonCode;
 use sluice_syntax::{shortened, value};
 
-use crate::object_names::has_names;
+use crate::object_names::HasNames;
 use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
@@ -29,7 +29,19 @@ pub struct Pod {
     pub metadata: ObjectMeta,
 }
 
-has_names!(Pod, metadata);
+impl HasNames for Pod {
+    fn namespace(&self) -> Option<&str> {
+        self.metadata.namespace.as_deref()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.metadata.name.as_deref()
+    }
+
+    fn set_namespace(&mut self, namespace: String) {
+        self.metadata.namespace = Some(namespace);
+    }
+}
 
 /// Share of the traffic of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

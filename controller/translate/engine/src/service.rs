@@ -25,7 +25,7 @@ pub struct Service {
     spec: Box<str>,
 }
 
-has_names!(Service, names);
+has_names!(Service);
 
 impl Service {
     /// Its ports, in their order.

@@ -1,6 +1,8 @@
 //! An EndpointSlice without the fields that are not used: a large cluster has a hundred thousand endpoints, and they are most of
 //! what is remembered of it.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::discovery::v1 as kubernetes;
 use k8s_openapi::api::discovery::v1::{EndpointConditions, EndpointPort};
 use serde::Deserialize;
@@ -16,12 +18,12 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 pub struct EndpointSlice {
     pub(crate) names: Names,
     /// The Service that it says it is of.
-    pub(crate) service: Option<Box<str>>,
+    pub(crate) service: Option<Arc<str>>,
     pub(crate) ports: Box<[EndpointPort]>,
     pub(crate) endpoints: Box<[Endpoint]>,
 }
 
-has_names!(EndpointSlice, names);
+has_names!(EndpointSlice);
 
 /// One pod, or whatever else has addresses.
 #[derive(Clone, Debug, PartialEq)]

@@ -144,7 +144,7 @@ impl<S> Translation<S> {
     }
 
     /// The namespaces whose objects lead to a name.
-    pub fn namespaces_of_name(&self, name: &DnsName) -> impl Iterator<Item = &String> {
+    pub fn namespaces_of_name(&self, name: &DnsName) -> impl Iterator<Item = &Arc<str>> {
         self.names.namespaces(name)
     }
 

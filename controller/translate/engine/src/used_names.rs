@@ -1,6 +1,7 @@
 //! The DNS names that backends are made from, and the namespaces that want them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
@@ -9,14 +10,14 @@ use sluice_syntax::DnsName;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UsedNames {
     of_backend: BTreeMap<BackendId, WantedName>,
-    backends: BTreeMap<DnsName, BTreeMap<String, BTreeSet<BackendId>>>,
+    backends: BTreeMap<DnsName, BTreeMap<Arc<str>, BTreeSet<BackendId>>>,
 }
 
 /// A name, and the namespaces whose objects lead there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WantedName {
     pub(crate) name: DnsName,
-    pub(crate) namespaces: BTreeSet<String>,
+    pub(crate) namespaces: BTreeSet<Arc<str>>,
 }
 
 impl UsedNames {
@@ -49,7 +50,7 @@ impl UsedNames {
                     .backends
                     .entry(name.clone())
                     .or_default()
-                    .entry(of.clone())
+                    .entry(Arc::clone(&of))
                     .or_default();
                 if backends.is_empty() {
                     come.insert((name.clone(), of));
@@ -96,7 +97,7 @@ impl UsedNames {
     }
 
     /// The namespaces that want a name.
-    pub(crate) fn namespaces(&self, name: &DnsName) -> impl Iterator<Item = &String> {
+    pub(crate) fn namespaces(&self, name: &DnsName) -> impl Iterator<Item = &Arc<str>> {
         self.backends.get(name).into_iter().flat_map(BTreeMap::keys)
     }
 
@@ -114,8 +115,7 @@ mod tests {
         let (mut used, name) = (UsedNames::default(), DnsName::parse("a.example").unwrap());
         let (one, two) = (BackendId::new("n/one/80"), BackendId::new("n/two/80"));
         let mut set = |id: &BackendId, namespaces: &[&str]| {
-            let namespaces: BTreeSet<String> =
-                namespaces.iter().map(|of| (*of).to_owned()).collect();
+            let namespaces: BTreeSet<Arc<str>> = namespaces.iter().map(|of| (*of).into()).collect();
             let now = (!namespaces.is_empty()).then(|| WantedName {
                 name: name.clone(),
                 namespaces,

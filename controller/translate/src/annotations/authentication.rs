@@ -14,7 +14,7 @@ pub(super) fn authentication(view: &mut View<'_, '_>, globals: &Globals) -> Opti
     let external = auth_external::external_auth(view, globals);
     let is_required = passwords.is_some() || external.is_some();
     is_required.then(|| Authentication {
-        tenant: view.namespace.clone(),
+        tenant: view.namespace.to_string(),
         passwords,
         external,
         satisfy_any: any,

@@ -5,7 +5,7 @@ struct Former {
     name: &'static str,
     /// True for all names that begin so.
     is_family: bool,
-    /// What one writes today; nothing if it has no successor.
+    /// Its successor, as one writes it.
     today: Option<&'static str>,
 }
 

@@ -1,6 +1,7 @@
 //! The annotations of one Ingress, with the checks that all of them have in common behind them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Hostname, ReasonCode, ServerName};
@@ -44,7 +45,7 @@ pub(crate) struct View<'a, 'r> {
     pub(super) blank: Vec<&'static str>,
     pub(super) reporter: Reporter<'r>,
     /// Of the Ingress.
-    pub(super) namespace: String,
+    pub(super) namespace: Arc<str>,
     /// All names that its paths are found by; `None`: there may be others.
     pub(super) hosts: Option<BTreeSet<Hostname>>,
     /// Names that all of its paths have in common.

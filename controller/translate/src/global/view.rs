@@ -1,6 +1,7 @@
 //! The keys of one ConfigMap, with the checks that all of them have in common behind them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sluice_ir::ReasonCode;
 use sluice_syntax::{Parsed, shortened};
@@ -180,8 +181,8 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// Of the ConfigMap.
-    pub(super) fn namespace(&self) -> String {
-        self.reporter.object().key.namespace.clone()
+    pub(super) fn namespace(&self) -> Arc<str> {
+        Arc::clone(&self.reporter.object().key.namespace)
     }
 
     fn take(&mut self, name: &str, value: &'a str) {

@@ -235,12 +235,12 @@ pub(super) fn set_apart(
     wildcards: &Wildcards,
 ) {
     for (own, server) in servers {
-        let owner = owner_of.get(own);
+        let owner = owner_of.get(own).map(String::as_str);
         for name in server.names(own) {
             let holder = name
                 .wildcard_suffix()
                 .and_then(|suffix| wildcards.get(&suffix));
-            if holder.is_some_and(|holder| Some(&key_of_age(holder).namespace) != owner) {
+            if holder.is_some_and(|holder| Some(&*key_of_age(holder).namespace) != owner) {
                 let host = all.entry(name.clone()).or_default();
                 host.no_wildcard_certificate = host.certificate.is_none();
             }

@@ -1,6 +1,7 @@
 //! Paths that are closed because of another Ingress, whose access control cannot be enforced: their owners are told, too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sluice_ir::{Action, ReasonCode, ServerName};
 use sluice_syntax::shortened;
@@ -86,7 +87,7 @@ impl ClosedBeginnings {
 }
 
 /// Namespaces of which nothing on a host is let through.
-pub(super) type ClosedNamespaces = BTreeMap<String, Closing>;
+pub(super) type ClosedNamespaces = BTreeMap<Arc<str>, Closing>;
 
 impl ServerBuilder {
     /// Lets nothing through to what the namespace of an Ingress has on the host.

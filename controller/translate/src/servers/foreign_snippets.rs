@@ -49,7 +49,7 @@ fn report_foreign_paths(name: &ServerName, builder: &ServerBuilder, reports: &mu
 fn report_foreign_guards(name: &ServerName, builder: &ServerBuilder, reports: &mut Vec<Report>) {
     let guards = builder.snippets.iter().filter(|(_, it)| it.guards());
     let guards: BTreeMap<&str, &ObjectRef> = guards
-        .map(|(namespace, it)| (namespace.as_str(), it.owner()))
+        .map(|(namespace, it)| (&**namespace, it.owner()))
         .collect();
     if guards.is_empty() {
         return;

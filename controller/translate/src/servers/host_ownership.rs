@@ -62,7 +62,7 @@ impl Assembly<'_> {
     pub(super) fn is_foreign(&self, name: &ServerName, context: &IngressContext) -> bool {
         self.builders
             .get(name)
-            .is_some_and(|builder| builder.tenants.owner() != context.object.key.namespace)
+            .is_some_and(|builder| builder.tenants.owner() != &*context.object.key.namespace)
     }
 
     /// Settings of a host that another namespace asks for, by field.

@@ -186,7 +186,7 @@ impl PathRule {
             of_operator: self.origin == Origin::ConfigMap,
             ..route
         };
-        match host.snippets.get(self.owner.key.namespace.as_str()) {
+        match host.snippets.get(&*self.owner.key.namespace) {
             Some(snippet) if is_served => snippet.inherited_by(route),
             _ => route,
         }

@@ -20,7 +20,7 @@ use crate::snippet::{ProxyPass, ProxyUpstream};
 const UNLED: &str = "the location answers 503";
 
 /// Host of such a location, and the namespace whose snippet it is of.
-type Place = (ServerName, String);
+type Place = (ServerName, Arc<str>);
 
 impl Assembly<'_> {
     /// Leads each of them to pods. One that names no port of a Service that a path of its Ingress leads to stays closed.

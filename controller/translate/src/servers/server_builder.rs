@@ -64,7 +64,7 @@ pub(super) struct ServerBuilder {
     /// Namespaces of which nothing is let through.
     pub(super) closed: ClosedNamespaces,
     /// `server-snippet` of the first Ingress of each namespace that has one.
-    pub(super) snippets: BTreeMap<String, NamespaceSnippet>,
+    pub(super) snippets: BTreeMap<Arc<str>, NamespaceSnippet>,
 }
 
 impl ServerBuilder {
@@ -169,7 +169,7 @@ fn host_context<'a>(
 fn changed<'r>(
     routes: Vec<RuleRoute<'r>>,
     (snippets, rewriting): (
-        &BTreeMap<String, NamespaceSnippet>,
+        &BTreeMap<Arc<str>, NamespaceSnippet>,
         server_rewrites::Host<'_>,
     ),
     (name, host): (&ServerName, HostContext<'_>),
@@ -216,7 +216,7 @@ fn claims(
 
 /// The routes of all namespaces.
 fn routes_of_all<'a>(
-    (rules, snippets): (&'a [PathRule], &'a BTreeMap<String, NamespaceSnippet>),
+    (rules, snippets): (&'a [PathRule], &'a BTreeMap<Arc<str>, NamespaceSnippet>),
     (name, host): (&ServerName, HostContext<'_>),
     tenants: &Tenants,
     has_patterns: bool,

@@ -65,7 +65,7 @@ struct Refusal(usize, &'static str);
 /// The routes with those of changed paths ahead of them.
 pub(super) fn among<'a>(
     mut routes: Vec<RuleRoute<'a>>,
-    snippets: &BTreeMap<String, NamespaceSnippet>,
+    snippets: &BTreeMap<Arc<str>, NamespaceSnippet>,
     host: Host<'_>,
     reports: &mut Vec<Report>,
 ) -> Vec<RuleRoute<'a>> {
@@ -90,7 +90,7 @@ pub(super) fn among<'a>(
 
 fn close(routes: &mut [RuleRoute<'_>], namespace: &str, name: &ServerName) {
     for (route, rule) in routes {
-        if rule.is_some_and(|rule| rule.owner.key.namespace == namespace) {
+        if rule.is_some_and(|rule| &*rule.owner.key.namespace == namespace) {
             let path = route.matches.path.clone();
             *route = HttpRoute::new(name, path, Action::Denied, Arc::default());
         }

@@ -54,11 +54,11 @@ impl Assembly<'_> {
 
 /// The snippet that the routes of each namespace inherit from. `operators`: [`NamespaceSnippet::of_nobody`].
 pub(super) fn inherited<'a>(
-    snippets: &'a BTreeMap<String, NamespaceSnippet>,
+    snippets: &'a BTreeMap<Arc<str>, NamespaceSnippet>,
     operators: Option<&'a NamespaceSnippet>,
 ) -> BTreeMap<&'a str, Arc<ServerSnippet>> {
     let all = snippets.iter();
-    let all = all.map(|(namespace, it)| (namespace.as_str(), it));
+    let all = all.map(|(namespace, it)| (&**namespace, it));
     let operators = operators.map(|it| (NOBODY, it));
     all.chain(operators)
         .map(|(namespace, it)| (namespace, Arc::clone(&it.snippet)))
@@ -68,10 +68,10 @@ pub(super) fn inherited<'a>(
 /// The snippets of all namespaces on a host, with that of the ConfigMap behind each. `rules`: paths of the host. A namespace whose paths
 /// are all closed has none: it would cost as much as if they were open.
 pub(super) fn with_configmap_snippet(
-    mut snippets: BTreeMap<String, NamespaceSnippet>,
+    mut snippets: BTreeMap<Arc<str>, NamespaceSnippet>,
     globals: &Globals,
     rules: &[&PathRule],
-) -> BTreeMap<String, NamespaceSnippet> {
+) -> BTreeMap<Arc<str>, NamespaceSnippet> {
     let Some(operators) = &globals.server_snippet else {
         return snippets;
     };
@@ -81,7 +81,7 @@ pub(super) fn with_configmap_snippet(
         .partition(|rule| rule.target.action == Action::Denied);
     let has = |rules: &[&PathRule], namespace: &str| {
         let mut rules = rules.iter();
-        rules.any(|rule| rule.owner.key.namespace == namespace)
+        rules.any(|rule| &*rule.owner.key.namespace == namespace)
     };
     snippets.retain(|namespace, _| has(&open, namespace) || !has(&closed, namespace));
     for it in snippets.values_mut() {

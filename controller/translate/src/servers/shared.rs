@@ -7,6 +7,7 @@
 //! takes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sluice_ir::{PathMatch, ReasonCode, ServerName};
 use sluice_syntax::path::PathType;
@@ -63,7 +64,7 @@ impl ServerBuilder {
 
 /// The routes of a host with patterns on it, in the order in which they are tried.
 pub(super) fn routes<'a>(
-    (rules, snippets): (&'a [PathRule], &'a BTreeMap<String, NamespaceSnippet>),
+    (rules, snippets): (&'a [PathRule], &'a BTreeMap<Arc<str>, NamespaceSnippet>),
     (name, host): (&ServerName, HostContext<'_>),
     tenants: &Tenants,
     reports: &mut Vec<Report>,

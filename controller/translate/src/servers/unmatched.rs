@@ -12,7 +12,7 @@ use super::server_snippet::NamespaceSnippet;
 
 /// Snippets of the namespaces with these rules, and the ConfigMap's alone.
 type OfNamespaces<'a> = (
-    (&'a [PathRule], &'a BTreeMap<String, NamespaceSnippet>),
+    (&'a [PathRule], &'a BTreeMap<Arc<str>, NamespaceSnippet>),
     Option<&'a NamespaceSnippet>,
 );
 

@@ -97,7 +97,9 @@ pub(crate) fn judge(
     ) {
         (Language::ModSecurity, _) => format!("use {WAF_RULES}"),
         // Those of http mean something else there.
-        (Language::Nginx(SnippetContext::Stream), _) => format!("no raw nginx configuration; use {STREAM_PORTS}"),
+        (Language::Nginx(SnippetContext::Stream), _) => {
+            format!("no raw nginx configuration; use {STREAM_PORTS}")
+        }
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };

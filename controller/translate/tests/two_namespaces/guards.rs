@@ -40,9 +40,12 @@ fn told(
     };
     let translation = translate(&resources, &options);
     let reports = translation.reports();
-    let reports = reports
-        .iter()
-        .map(|report: &&Report| (report.object.key.namespace.clone(), report.code.as_str()));
+    let reports = reports.iter().map(|report: &&Report| {
+        (
+            report.object.key.namespace.to_string(),
+            report.code.as_str(),
+        )
+    });
     reports.collect()
 }
 

@@ -300,8 +300,9 @@ fn of_both(secret: &Value, before: &Value, stranger: &Value) -> (Server, Vec<Str
         ..Options::default()
     };
     let translation = translate(&resources, &options);
-    let is_told =
-        |report: &Report| report.object.key.namespace == "stranger" && report.reason.contains(HOST);
+    let is_told = |report: &Report| {
+        &*report.object.key.namespace == "stranger" && report.reason.contains(HOST)
+    };
     let reports = translation.reports();
     let told = reports.iter().filter(|report| is_told(report));
     let fields = told.map(|report| report.field.clone()).collect();
@@ -373,7 +374,7 @@ fn a_certificate_of_a_stranger_is_reported_whatever_the_host_has() {
         );
         let reports = translation.reports();
         let is_told = |report: &&&Report| {
-            report.object.key.namespace == "stranger" && report.field == "spec.tls"
+            &*report.object.key.namespace == "stranger" && report.field == "spec.tls"
         };
         assert_eq!(
             reports.iter().filter(is_told).count(),

@@ -157,7 +157,7 @@ impl Resolved {
 /// The name that is asked about, if there is one, and for whom.
 fn wanted<'a>(
     host: ExternalHost,
-    namespaces: impl Iterator<Item = &'a String>,
+    namespaces: impl Iterator<Item = &'a Arc<str>>,
 ) -> Option<WantedName> {
     let name = host.into_dns_name()?;
     Some(WantedName {

@@ -1,0 +1,39 @@
+//! `--annotations-prefix`.
+
+use sluice_syntax::is_dns_name;
+
+/// Without the slash that some write at its end. No other prefix is one that an object can have.
+pub(super) fn parse(text: &str) -> Result<String, String> {
+    let prefix = text.strip_suffix('/').unwrap_or(text);
+    let is_prefix = is_dns_name(&prefix.to_ascii_lowercase());
+    is_prefix
+        .then(|| prefix.to_owned())
+        .ok_or_else(|| "expected a DNS name, such as nginx.ingress.kubernetes.io".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Args, Command};
+
+    #[test]
+    fn a_prefix_of_annotations_is_one_that_an_object_can_have() {
+        let prefix = |flag: &str| {
+            let args = Args::parse_from_words(["sluice", "run", flag]).ok()?;
+            let Command::Run(run) = args.command else {
+                panic!("not `run`")
+            };
+            Some(run.translation.annotations_prefix)
+        };
+        for (flag, expected) in [
+            ("--annotations-prefix=ours.example", Some("ours.example")),
+            ("--annotations-prefix=ours.example/", Some("ours.example")),
+            ("--annotations-prefix=Ours", Some("Ours")),
+            ("--annotations-prefix=", None),
+            ("--annotations-prefix=/", None),
+            ("--annotations-prefix=ours.example//", None),
+            ("--annotations-prefix=ours example", None),
+        ] {
+            assert_eq!(prefix(flag).as_deref(), expected, "{flag}");
+        }
+    }
+}

@@ -248,7 +248,7 @@ mod tests {
             Object::from_value(ingress(json!({"name": "a", "namespace": "n"}), spec)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string; \
+            "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string (put it in quotes); \
              object not served"
         );
     }

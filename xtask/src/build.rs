@@ -208,14 +208,12 @@ pub(crate) fn compiled_for(arch: Arch, wasm: &Path, beside: Option<PathBuf>) -> 
         .join("images")
         .join(arch.name())
         .join("sluice_filter.cwasm");
-    native.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    let mut compile = Command::new(compiler);
-    step.run(
-        compile
-            .args(["--target", arch.triple()])
-            .arg(wasm)
-            .arg(&native),
-    )?;
+    if !files::is_newer(&native, &[wasm, &compiler]) {
+        native.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        let mut compile = Command::new(compiler);
+        compile.args(["--target", arch.triple()]);
+        step.run(compile.arg(wasm).arg(&native))?;
+    }
     step.done();
     Ok(native)
 }

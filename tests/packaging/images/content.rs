@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use pretty_assertions::assert_eq;
+use sluice_tests::artifacts;
 
 use super::archive::{Archive, digest};
 use super::materials;
@@ -39,7 +40,30 @@ fn two_builds_of_the_images_are_equal_and_hold_what_they_should() -> Result<()> 
         has_all_libraries(&opened).context(image)?;
         is_stripped(&opened, &one.path().join("debug")).context(image)?;
         materials::are_complete(image, &opened).context(image)?;
+        if image == "nginx" {
+            has_native_code_of_any_build(&opened)?;
+        }
     }
+    Ok(())
+}
+
+/// Two builds in one folder have it from one compilation; another one gives the same.
+fn has_native_code_of_any_build(image: &Archive) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let native = folder.path().join("filter.cwasm");
+    let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let status = Command::new(artifacts::sluice()?.with_file_name("sluice-compile"))
+        .args(["--target", &triple])
+        .arg(artifacts::filter()?)
+        .arg(&native)
+        .status()
+        .context("sluice-compile")?;
+    ensure!(status.success(), "sluice-compile");
+    let packed = image.root().join("usr/lib/sluice/sluice_filter.cwasm");
+    ensure!(
+        fs::read(packed)? == fs::read(native)?,
+        "two compilations of the filter differ"
+    );
     Ok(())
 }
 

@@ -149,7 +149,7 @@ pub(crate) struct Translation {
     /// Also serve Ingresses without a class.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) watch_ingress_without_class: bool,
-    /// Prefix of annotations.
+    /// Prefix of annotations, a DNS name.
     #[arg(
         long,
         default_value = "nginx.ingress.kubernetes.io",

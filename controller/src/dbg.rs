@@ -34,8 +34,7 @@ async fn answer(args: &Dbg) -> anyhow::Result<String> {
             if !hostname.chars().all(plain) {
                 bail!("expected a host name, got {hostname:?}");
             }
-            let chain = read(&format!("/configuration/certs?hostname={hostname}")).await;
-            chain.with_context(|| format!("certificate of {hostname}"))
+            certificate(&args.admin_socket, hostname).await
         }
         DbgCommand::Conf(Conf { host: None }) => pretty(&read("/configuration/conf").await?),
         DbgCommand::Conf(Conf { host: Some(host) }) => {
@@ -102,9 +101,18 @@ async fn get(socket: &Path, path: &str) -> anyhow::Result<String> {
     let (status, text) = ask(connect(socket).await?, Method::GET, path).await?;
     match status {
         StatusCode::OK => Ok(text),
-        // What was asked for is not there, and the answer says so.
-        StatusCode::NOT_FOUND => bail!("{}", text.trim()),
         status => bail!("{}: {path}: {status}: {}", socket.display(), text.trim()),
+    }
+}
+
+async fn certificate(socket: &Path, hostname: &str) -> anyhow::Result<String> {
+    let path = format!("/configuration/certs?hostname={hostname}");
+    match ask(connect(socket).await?, Method::GET, &path).await? {
+        (StatusCode::OK, chain) => Ok(chain),
+        (StatusCode::NOT_FOUND, _) => {
+            bail!("no certificate for {hostname:?} but the default one: `sluice dbg certs get _`")
+        }
+        (status, text) => bail!("{}: {status}: {}", socket.display(), text.trim()),
     }
 }
 

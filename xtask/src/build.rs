@@ -159,7 +159,7 @@ fn build_nginx_module(title: &str, folder: &Path, options: &[&str]) -> Result<Pa
     Ok(module)
 }
 
-/// The filter as native code for the nginx module, beside the .wasm. It fits the compiler that it is of, and no other.
+/// The filter as native code for the nginx module, beside the .wasm. It fits one version of wasmtime, and this processor.
 pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
     let title = "the filter for nginx (native code)";
     to_native(title, programs, wasm, "cwasm", &[])
@@ -180,13 +180,13 @@ fn to_native(
 ) -> Result<PathBuf> {
     let compiler = programs.join("sluice-compile");
     let native = wasm.with_extension(extension);
-    if files::is_newer(&native, &[wasm, &compiler]) {
-        return Ok(native);
-    }
-    let mut step = Step::start(title);
-    let mut compile = Command::new(compiler);
-    step.run(compile.args(options).arg(wasm).arg(&native))?;
-    step.done();
+    files::make(&native, &[wasm, &compiler], || {
+        let mut step = Step::start(title);
+        let mut compile = Command::new(&compiler);
+        step.run(compile.args(options).arg(wasm).arg(&native))?;
+        step.done();
+        Ok(())
+    })?;
     Ok(native)
 }
 
@@ -208,12 +208,11 @@ pub(crate) fn compiled_for(arch: Arch, wasm: &Path, beside: Option<PathBuf>) -> 
         .join("images")
         .join(arch.name())
         .join("sluice_filter.cwasm");
-    if !files::is_newer(&native, &[wasm, &compiler]) {
-        native.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        let mut compile = Command::new(compiler);
+    files::make(&native, &[wasm, &compiler], || {
+        let mut compile = Command::new(&compiler);
         compile.args(["--target", arch.triple()]);
-        step.run(compile.arg(wasm).arg(&native))?;
-    }
+        step.run(compile.arg(wasm).arg(&native))
+    })?;
     step.done();
     Ok(native)
 }

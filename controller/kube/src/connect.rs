@@ -124,7 +124,7 @@ async fn read_context(path: &Path, options: &KubeConfigOptions) -> anyhow::Resul
         .map_err(|error| unusable(&name, &error))
 }
 
-/// An error of kube, whose own text has its cause already.
+/// Most of kube's errors repeat their cause: it is said once.
 fn unusable(kubeconfig: &str, error: &KubeconfigError) -> anyhow::Error {
     anyhow::anyhow!("{kubeconfig}: {}", with_causes(error))
 }

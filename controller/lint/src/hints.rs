@@ -80,14 +80,18 @@ fn literal_patterns(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
 
 fn class(ingress: &Ingress) -> Option<Remark> {
     const NONE: &str = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
-    const TWO: &str = "spec.ingressClassName decides; Kubernetes accepts no new Ingress with both";
+    const SAME: &str = "not needed beside spec.ingressClassName; older versions of Kubernetes accept no new Ingress with both";
+    const OTHER: &str = "not the class of spec.ingressClassName, which decides; Kubernetes accepts no new Ingress with two classes";
     let spec = ingress.spec.as_ref();
-    let is_named = spec.is_some_and(|spec| spec.ingress_class_name.is_some());
+    let named = spec.and_then(|spec| spec.ingress_class_name.as_ref());
     let annotations = ingress.metadata.annotations.as_ref();
-    let is_annotated = annotations.is_some_and(|all| all.contains_key(CLASS));
-    match (is_named, is_annotated) {
-        (false, false) => Some(hint("spec.ingressClassName", NONE)),
-        (true, true) => Some(hint(format!("annotation {CLASS}"), TWO)),
+    let annotated = annotations.and_then(|all| all.get(CLASS));
+    match (named, annotated) {
+        (None, None) => Some(hint("spec.ingressClassName", NONE)),
+        (Some(named), Some(annotated)) => {
+            let text = if named == annotated { SAME } else { OTHER };
+            Some(hint(format!("annotation {CLASS}"), text))
+        }
         _ => None,
     }
 }

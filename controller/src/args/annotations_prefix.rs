@@ -2,7 +2,7 @@
 
 use sluice_syntax::is_dns_name;
 
-/// Without the slash that some write at its end. No other prefix is one that an object can have.
+/// Without the slash that some write at its end. No annotation can begin with anything but a DNS name.
 pub(super) fn parse(text: &str) -> Result<String, String> {
     let prefix = text.strip_suffix('/').unwrap_or(text);
     let is_prefix = is_dns_name(&prefix.to_ascii_lowercase());

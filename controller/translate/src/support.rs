@@ -24,6 +24,10 @@ pub(crate) const WAF: Supports = Supports {
 /// Rules of a snippet.
 pub(crate) const WAF_RULES: &str = "settings, rules and exceptions that docs/waf.md lists";
 
+/// Advice instead of a snippet for anything but http.
+pub(crate) const NO_STREAM_SNIPPETS: &str =
+    "no raw nginx configuration; use --tcp-services-configmap and --udp-services-configmap";
+
 /// Data plane that serves the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPlane {

@@ -16,12 +16,11 @@ pub(super) struct FailureLog(Mutex<HashMap<String, Instant>>);
 impl FailureLog {
     /// Says a failure, if it is time for one.
     pub(super) fn log(&self, namespace: &str, route: &str, error: &anyhow::Error, now: Instant) {
+        let what = format!("external authentication of route {route} (namespace {namespace})");
         if self.is_due(namespace, now) {
-            warn!(
-                "auth-url in namespace {namespace}, route {route}: cannot be asked, so clients get 500: {error:#}"
-            );
+            warn!("{what}: its service cannot be asked, so clients get 500: {error:#}");
         } else {
-            debug!("auth-url in namespace {namespace}, route {route}: cannot be asked: {error:#}");
+            debug!("{what}: its service cannot be asked: {error:#}");
         }
     }
 

@@ -144,20 +144,27 @@ fn typed<T: DeserializeOwned>(
             unknown.push(shortened(&field(&path)));
         }
     };
-    serde_ignored::deserialize(tracked, ignored).map_err(|error| InvalidObject::Malformed {
-        object,
-        field: track.path().to_string(),
-        reason: with_advice(error.to_string()),
+    serde_ignored::deserialize(tracked, ignored).map_err(|error| {
+        let field = track.path().to_string();
+        let reason = with_advice(error.to_string(), &field);
+        InvalidObject::Malformed {
+            object,
+            field,
+            reason,
+        }
     })
 }
 
-/// YAML's `true` and `8` are no texts, `"true"` and `"8"` are.
-fn with_advice(error: String) -> String {
+/// YAML's `true` and `8` are no texts, `"true"` and `"8"` are. Elsewhere a text that looks like one of them is seldom right.
+fn with_advice(error: String, field: &str) -> String {
+    let holds_any_text = ["metadata.", "data."]
+        .iter()
+        .any(|start| field.starts_with(start));
     let is_of = |name: &str| error.starts_with(&format!("invalid type: {name} "));
     let is_plain = ["boolean", "integer", "floating point"]
         .into_iter()
         .any(is_of);
-    match is_plain && error.ends_with("expected a string") {
+    match holds_any_text && is_plain && error.ends_with("expected a string") {
         true => error + " (put it in quotes)",
         false => error,
     }
@@ -248,7 +255,7 @@ mod tests {
             Object::from_value(ingress(json!({"name": "a", "namespace": "n"}), spec)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string (put it in quotes); \
+            "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string; \
              object not served"
         );
     }

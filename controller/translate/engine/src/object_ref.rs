@@ -8,10 +8,9 @@ use serde::{Serialize, Serializer};
 
 use crate::Kind;
 
-/// Namespace and name. Cluster-scoped objects have an empty namespace.
+/// Namespace and name. Cluster-scoped objects have an empty namespace. Copies share their texts: each is in a dozen tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
-    // Shared: a name is in a dozen tables, a hundred thousand times in each.
     /// The namespace, or nothing.
     pub namespace: Arc<str>,
     /// The name.
@@ -82,7 +81,7 @@ impl Serialize for ObjectRef {
 #[must_use]
 pub fn key_of(metadata: &ObjectMeta) -> ObjectKey {
     ObjectKey::new(
-        metadata.namespace.clone().unwrap_or_default(),
-        metadata.name.clone().unwrap_or_default(),
+        metadata.namespace.as_deref().unwrap_or_default(),
+        metadata.name.as_deref().unwrap_or_default(),
     )
 }

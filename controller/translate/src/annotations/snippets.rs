@@ -29,7 +29,7 @@ use crate::snippet::{
     self, AuthRequest, Block, Compiled, Constants, Effective, Judgement, Language, LocationSnippet,
     NamedLocation, PathChange, Satisfy, ServerSnippet, SharedVariables, SnippetShare, Upstream,
 };
-use crate::support::{AppliesTo, DataPlane};
+use crate::support::{AppliesTo, DataPlane, NO_STREAM_SNIPPETS};
 
 pub(super) const GROUP: Group = Group {
     title: "Snippets",
@@ -63,7 +63,7 @@ pub(super) const GROUP: Group = Group {
             Scope::Ingress,
         )
         .snippet()
-        .instead("no raw nginx configuration"),
+        .instead(NO_STREAM_SNIPPETS),
     ],
 };
 

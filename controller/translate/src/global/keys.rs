@@ -8,7 +8,7 @@ use super::{
     access, access_log, blocked, buffering, compression, errors, ext_auth, headers, http, limits,
     redirects, response_rewrite, snippets, streams, tracing, trust, upstream, waf,
 };
-use crate::support::{Support, Supports};
+use crate::support::{NO_STREAM_SNIPPETS, Support, Supports};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +165,7 @@ const UNREAD: &[Key] = &[
     key("ssl-session-cache-size", "10m").needless(),
     key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Unsupported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Unsupported("sessions are resumed from a cache that all workers share, without tickets")),
-    key("stream-snippet", "").instead("no raw nginx configuration; use --tcp-services-configmap and --udp-services-configmap"),
+    key("stream-snippet", "").instead(NO_STREAM_SNIPPETS),
     key("syslog-host", "").instead("logs go to standard output; use a log collector"),
     key("syslog-port", "514").instead("logs go to standard output; use a log collector"),
     key("upstream-hash-by", "").instead(NO_EFFECT),

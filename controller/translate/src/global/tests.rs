@@ -1,5 +1,5 @@
 use serde_json::json;
-use sluice_translate_engine::{Object, ObjectKey};
+use sluice_translate_engine::{Object, ObjectKey, Report, Severity};
 
 use super::*;
 use crate::risk::Risk;
@@ -10,6 +10,11 @@ const NONE: Catalogues = Catalogues {
 };
 
 fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
+    let (globals, reports) = reported(data);
+    (globals, reports.iter().map(ToString::to_string).collect())
+}
+
+fn reported(data: serde_json::Value) -> (Globals, Vec<Report>) {
     let mut cluster = ObjectCache::default();
     let object =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
@@ -20,7 +25,7 @@ fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
     };
     let mut reports = Vec::new();
     let globals = Globals::read(&cluster, &options, NONE, &mut reports);
-    (globals, reports.iter().map(ToString::to_string).collect())
+    (globals, reports)
 }
 
 #[test]
@@ -47,6 +52,14 @@ fn unknown_keys_are_named_with_the_one_that_was_meant() {
         reports[1].contains("did you mean proxy-read-timeout?"),
         "{reports:?}"
     );
+}
+
+/// Nobody had it in ingress-nginx either.
+#[test]
+fn an_unknown_key_is_a_note_to_whoever_compares() {
+    let (_, reports) = reported(json!({"nonsense": "1"}));
+    assert_eq!(reports[0].severity, Severity::Warning);
+    assert_eq!(reports[0].compared().0, Severity::Note);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::snippet::defaults;
 use crate::snippet::error::first_of;
 use crate::snippet::syntax::statements::{Piece, Pieces, Statement, SyntaxError};
 use crate::snippet::syntax::tree::readable_directives;
-use crate::support::{DataPlane, WAF_RULES};
+use crate::support::{DataPlane, NO_STREAM_SNIPPETS, WAF_RULES};
 use harmless::{Content, Effective, SnippetContext};
 
 /// Language of a snippet.
@@ -54,9 +54,6 @@ pub(crate) struct Judgement {
     pub(crate) is_default: bool,
 }
 
-/// Ports for anything but http.
-const STREAM_PORTS: &str = "--tcp-services-configmap and --udp-services-configmap";
-
 /// Language of the snippet in an annotation or a key of the ConfigMap; `None`: it has no snippet.
 pub(crate) fn language(name: &str) -> Option<Language> {
     Some(match name {
@@ -97,9 +94,7 @@ pub(crate) fn judge(
     ) {
         (Language::ModSecurity, _) => format!("use {WAF_RULES}"),
         // Those of http mean something else there.
-        (Language::Nginx(SnippetContext::Stream), _) => {
-            format!("no raw nginx configuration; use {STREAM_PORTS}")
-        }
+        (Language::Nginx(SnippetContext::Stream), _) => NO_STREAM_SNIPPETS.to_owned(),
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };

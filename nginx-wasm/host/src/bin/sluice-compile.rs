@@ -1,5 +1,5 @@
-//! `sluice-compile [--target TRIPLE | --metered] IN.wasm OUT.cwasm`: compiles the filter ahead of time for the nginx module, or to count its
-//! instructions in tests.
+//! `sluice-compile [--target TRIPLE] IN.wasm OUT.cwasm`: compiles the filter ahead of time for the nginx module. With `--metered`, for
+//! tests that count its instructions.
 //!
 //! The module has no compiler: it is a tenth of the size without one, and workers start faster. The output fits only the
 //! version of wasmtime that both were built with and this kind of processor, or with `--target` all processors of that target; the
@@ -30,7 +30,7 @@ fn main() -> Result<()> {
             (Purpose::Target(target.to_string_lossy()), input, output)
         }
         [flag, input, output] if flag == "--metered" => (Purpose::Metered, input, output),
-        _ => bail!("usage: sluice-compile [--target TRIPLE | --metered] IN.wasm OUT.cwasm"),
+        _ => bail!("usage: sluice-compile [--target TRIPLE] IN.wasm OUT.cwasm"),
     };
     let (input, output) = (Path::new(input), Path::new(output));
     let wasm = fs::read(input).with_context(|| format!("read {}", input.display()))?;

@@ -83,3 +83,28 @@ fn a_slice_that_moves_leaves_its_old_service() {
         1
     );
 }
+
+/// A namespace without slices has no addresses of its own.
+#[test]
+fn a_service_has_slices_until_its_last_one_goes() {
+    let mut cluster = ObjectCache::default();
+    let service = ObjectKey::new("default", "shop");
+    cluster.apply(slice("a", "shop", "10.0.0.1"));
+    cluster.apply(slice("b", "shop", "10.0.0.2"));
+    let names = |cluster: &ObjectCache| {
+        let names = cluster.slice_names(&service);
+        names.map(|key| key.name.to_string()).collect::<Vec<_>>()
+    };
+    let with_slices = |cluster: &ObjectCache| cluster.services_with_slices("default").count();
+    assert_eq!(
+        (names(&cluster), with_slices(&cluster)),
+        (vec!["a".to_owned(), "b".to_owned()], 1)
+    );
+    cluster.delete(Kind::EndpointSlice, &ObjectKey::new("default", "a"));
+    assert_eq!(
+        (names(&cluster), with_slices(&cluster)),
+        (vec!["b".to_owned()], 1)
+    );
+    cluster.delete(Kind::EndpointSlice, &ObjectKey::new("default", "b"));
+    assert_eq!((names(&cluster), with_slices(&cluster)), (Vec::new(), 0));
+}

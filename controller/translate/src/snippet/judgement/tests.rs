@@ -60,10 +60,7 @@ fn ports_for_tcp_and_udp_have_flags_whatever_a_stream_snippet_says() {
             None,
             alternatives,
         );
-        assert_eq!(
-            judged.advice,
-            format!("no raw nginx configuration; use {STREAM_PORTS}")
-        );
+        assert_eq!(judged.advice, NO_STREAM_SNIPPETS);
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use crate::arch::Arch;
 use crate::setup::{WASM_TARGET, nginx_source};
 use crate::step::Step;
-use crate::{compiled, files, repository, target};
+use crate::{compiled, made, repository, target};
 
 /// For 0.7 MB less of the controller. The loader needs glibc 2.36, which Debian 12 has.
 const SMALL_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
@@ -180,7 +180,7 @@ fn to_native(
 ) -> Result<PathBuf> {
     let compiler = programs.join("sluice-compile");
     let native = wasm.with_extension(extension);
-    files::make(&native, &[wasm, &compiler], || {
+    made::unless_made(&native, &[wasm, &compiler], || {
         let mut step = Step::start(title);
         let mut compile = Command::new(&compiler);
         step.run(compile.args(options).arg(wasm).arg(&native))?;
@@ -208,7 +208,7 @@ pub(crate) fn compiled_for(arch: Arch, wasm: &Path, beside: Option<PathBuf>) -> 
         .join("images")
         .join(arch.name())
         .join("sluice_filter.cwasm");
-    files::make(&native, &[wasm, &compiler], || {
+    made::unless_made(&native, &[wasm, &compiler], || {
         let mut compile = Command::new(&compiler);
         compile.args(["--target", arch.triple()]);
         step.run(compile.arg(wasm).arg(&native))

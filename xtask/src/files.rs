@@ -1,7 +1,7 @@
 //! Copies of files, with modes that do not depend on this machine.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -10,36 +10,6 @@ use anyhow::{Context, Result, bail};
 pub(crate) fn write(destination: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     destination.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::write(destination, text).with_context(|| destination.display().to_string())
-}
-
-/// Makes a file, unless it was made of these very files already: what it is of is said beside it.
-pub(crate) fn make(
-    file: &Path,
-    sources: &[&Path],
-    make: impl FnOnce() -> Result<()>,
-) -> Result<()> {
-    let of: Vec<String> = sources
-        .iter()
-        .map(|path| identity(path))
-        .collect::<Result<_>>()?;
-    let of = of.join("\n");
-    let beside = file.with_extension("of");
-    if file.is_file() && fs::read_to_string(&beside).is_ok_and(|before| before == of) {
-        return Ok(());
-    }
-    file.parent().map_or(Ok(()), fs::create_dir_all)?;
-    make()?;
-    write(&beside, of)
-}
-
-/// Another file, or another version of it, has another.
-fn identity(path: &Path) -> Result<String> {
-    let data = path
-        .metadata()
-        .with_context(|| path.display().to_string())?;
-    let (seconds, nanoseconds) = (data.mtime(), data.mtime_nsec());
-    let path = path.display();
-    Ok(format!("{path} {} {seconds}.{nanoseconds}", data.len()))
 }
 
 /// Copies a file with the folders above it.
@@ -77,37 +47,4 @@ pub(crate) fn set_modes(folder: &Path) -> Result<()> {
         }
     }
     Ok(fs::set_permissions(folder, Permissions::from_mode(0o755))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::work_dir::WorkDir;
-
-    #[test]
-    fn a_file_is_made_again_of_whatever_else_it_is_of() {
-        let work_dir = WorkDir::new().unwrap();
-        let folder = work_dir.create("made").unwrap();
-        let [made, one, other] = ["made", "one", "other"].map(|name| folder.join(name));
-        write(&one, "1").unwrap();
-        write(&other, "1").unwrap();
-        let is_made = |of: &Path| {
-            let mut is_made = false;
-            make(&made, &[of], || {
-                is_made = true;
-                write(&made, "")
-            })
-            .unwrap();
-            is_made
-        };
-        assert_eq!([is_made(&one), is_made(&one)], [true, false]);
-        assert_eq!(
-            [is_made(&other), is_made(&one), is_made(&one)],
-            [true, true, false]
-        );
-        write(&one, "12").unwrap();
-        assert_eq!([is_made(&one), is_made(&one)], [true, false]);
-        fs::remove_file(&made).unwrap();
-        assert!(is_made(&one));
-    }
 }

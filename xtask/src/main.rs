@@ -15,6 +15,7 @@ mod fuzz;
 mod image;
 mod install;
 mod lint;
+mod made;
 mod notes;
 mod plugin;
 mod run;

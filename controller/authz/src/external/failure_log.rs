@@ -16,11 +16,14 @@ pub(super) struct FailureLog(Mutex<HashMap<String, Instant>>);
 impl FailureLog {
     /// Says a failure, if it is time for one.
     pub(super) fn log(&self, namespace: &str, route: &str, error: &anyhow::Error, now: Instant) {
-        let what = format!("external authentication of route {route} (namespace {namespace})");
         if self.is_due(namespace, now) {
-            warn!("{what}: its service cannot be asked, so clients get 500: {error:#}");
+            warn!(
+                "external authentication of route {route} (namespace {namespace}): its service cannot be asked, so clients get 500: {error:#}"
+            );
         } else {
-            debug!("{what}: its service cannot be asked: {error:#}");
+            debug!(
+                "external authentication of route {route} (namespace {namespace}): its service cannot be asked: {error:#}"
+            );
         }
     }
 

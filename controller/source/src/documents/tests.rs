@@ -46,6 +46,9 @@ fn a_text_that_yaml_takes_for_something_else_needs_quotes() {
             assert_eq!(parse("x.yaml", &quoted).1.len(), 0, "{quoted}");
         }
     }
+    let config_map = SERVICE.replace("Service", "ConfigMap") + "data: {a: true}\n";
+    let told = parse("x.yaml", &config_map).1[0].to_string();
+    assert!(told.contains("(put it in quotes)"), "{told}");
     let (_, problems) = parse("x.yaml", &SERVICE.replace("{name: a}", "{name: [a]}"));
     assert!(
         !problems[0].to_string().contains("quotes"),

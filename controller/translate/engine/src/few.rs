@@ -1,4 +1,5 @@
-//! A map of few entries, most often one: a Service has one slice for each hundred endpoints. A `BTreeMap` has room for eleven from the beginning, which ten thousand such maps never use.
+//! A map of few entries, most often one: a Service has one slice for each hundred endpoints. A `BTreeMap` has room for eleven from the
+//! beginning, which ten thousand such maps never use.
 
 /// Entries in the order of their keys.
 #[derive(Clone, Debug)]

@@ -54,7 +54,8 @@ fn with_module(fixture: &Fixture, module: &Path) -> Options {
 #[tokio::test]
 async fn a_panic_leaves_the_request_to_envoys_own_balancing() -> Result<()> {
     let fixture = Fixture::start(2, 2).await?;
-    let sluice = with_module(&fixture, &artifacts::envoy_module_with_faults()?)
+    let sluice = with_module(&fixture, &artifacts::debug_envoy_module()?)
+        .environment(artifacts::FAULTS, "1")
         .start()
         .await?;
     for attempt in 0..2 {
@@ -137,7 +138,10 @@ async fn an_envoy_with_another_module_is_replaced() -> Result<()> {
     first.kill()?;
 
     let staged = folder.path().join("new");
-    fs::copy(artifacts::envoy_module_with_faults()?, &staged)?;
+    // The loader reads nothing behind the last section.
+    let mut bytes = fs::read(artifacts::envoy_module()?)?;
+    bytes.push(0);
+    fs::write(&staged, bytes)?;
     fs::rename(&staged, &module)?;
     let load = Load::new(first.http(), page()).start();
     let second = with_module(&fixture, &module).after(&first).start().await?;
@@ -147,7 +151,5 @@ async fn an_envoy_with_another_module_is_replaced() -> Result<()> {
     .await?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
-    let hit = http::send(second.http(), &page().header("x-test-panic", "1")).await?;
-    ensure!(hit.status == 200, "{}", hit.status);
     second.stop()
 }

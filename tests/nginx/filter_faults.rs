@@ -7,7 +7,7 @@ use sluice_tests::load::Load;
 use sluice_tests::{artifacts, http, process};
 
 use crate::fixture::{Fixture, ensure_even_spread, page};
-use crate::gateway::{Form, Gateway, in_both_forms};
+use crate::gateway::{Form, Gateway, TWO_WORKERS, in_both_forms};
 
 in_both_forms! {
     filter_panic_under_load_fails_only_its_request
@@ -18,13 +18,14 @@ async fn faulty(form: Form) -> Result<Gateway> {
     let fixture = Fixture::start(2, 2).await?;
     match form {
         Form::BuiltIn => {
-            let module = artifacts::nginx_module_with_faults()?;
-            Gateway::with(fixture, &module, "").await
+            let main = format!("{TWO_WORKERS}\nenv {}=1;", artifacts::FAULTS);
+            Gateway::with(fixture, &artifacts::debug_nginx_module()?, &main, "").await
         }
         Form::Wasm => {
             let filter = artifacts::compiled_filter_with_faults()?;
             let directive = format!("sluice_wasm {};", filter.display());
-            Gateway::with(fixture, &artifacts::nginx_module()?, &directive).await
+            let module = artifacts::nginx_module()?;
+            Gateway::with(fixture, &module, TWO_WORKERS, &directive).await
         }
     }
 }

@@ -75,11 +75,16 @@ impl Gateway {
     /// With the filter as it is shipped, in this form.
     pub(crate) async fn start(form: Form, fixture: Fixture) -> Result<Gateway> {
         let module = artifacts::nginx_module()?;
-        Gateway::with(fixture, &module, &form.directive()?).await
+        Gateway::with(fixture, &module, TWO_WORKERS, &form.directive()?).await
     }
 
-    /// With this build of the module, and these directives beside those of the site.
-    pub(crate) async fn with(fixture: Fixture, module: &Path, directives: &str) -> Result<Gateway> {
+    /// With this build of the module, this `main`, and these directives beside those of the site.
+    pub(crate) async fn with(
+        fixture: Fixture,
+        module: &Path,
+        main: &str,
+        directives: &str,
+    ) -> Result<Gateway> {
         let controller = Options::new(&fixture.manifests)
             .without_data_plane()
             .start()
@@ -90,7 +95,7 @@ impl Gateway {
             follow(controller.xds()),
             server(port.addr(), &format!("set $sluice_route {HOST}/;\n{PROXY}"))
         );
-        let nginx = Nginx::start(Conf::write_with(module, TWO_WORKERS, &http)?).await?;
+        let nginx = Nginx::start(Conf::write_with(module, main, &http)?).await?;
         let gateway = Gateway {
             fixture,
             nginx,

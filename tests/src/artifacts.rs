@@ -49,18 +49,17 @@ pub fn is_wasm_asked_for() -> bool {
 pub fn envoy_module() -> Result<PathBuf> {
     find(
         "SLUICE_ENVOY_MODULE",
-        target().join("envoy-module/libsluice_envoy.so"),
+        target().join("debug/libsluice_envoy.so"),
         "the filter as a module of Envoy",
     )
 }
 
-/// The module of Envoy that fails when a request asks for it.
-pub fn envoy_module_with_faults() -> Result<PathBuf> {
-    let default = target().join("fault-injection/envoy-module/libsluice_envoy.so");
+/// The same in a debug build, which fails when a request asks for it.
+pub fn debug_envoy_module() -> Result<PathBuf> {
     find(
-        "SLUICE_FAULT_ENVOY_MODULE",
-        default,
-        "the module of Envoy with fault injection",
+        "SLUICE_DEBUG_ENVOY_MODULE",
+        target().join("debug/libsluice_envoy.so"),
+        "the debug build of the module of Envoy",
     )
 }
 
@@ -100,19 +99,22 @@ pub fn compiled_filter_with_faults() -> Result<PathBuf> {
 pub fn nginx_module() -> Result<PathBuf> {
     find(
         "SLUICE_NGINX_MODULE",
-        target().join("module/libngx_sluice.so"),
+        target().join("debug/libngx_sluice.so"),
         "the nginx module",
     )
 }
 
-/// The nginx module whose filter fails when a request asks for it.
-pub fn nginx_module_with_faults() -> Result<PathBuf> {
+/// The same in a debug build, which fails when a request asks for it.
+pub fn debug_nginx_module() -> Result<PathBuf> {
     find(
-        "SLUICE_FAULT_NGINX_MODULE",
-        target().join("fault-injection/module/libngx_sluice.so"),
-        "the nginx module with fault injection",
+        "SLUICE_DEBUG_NGINX_MODULE",
+        target().join("debug/libngx_sluice.so"),
+        "the debug build of the nginx module",
     )
 }
+
+/// In the environment of a data plane whose clients may ask a debug build to fail.
+pub const FAULTS: &str = "SLUICE_TEST_FAULTS";
 
 /// ModSecurity's module for nginx, which `cargo xtask setup` installs.
 pub fn nginx_modsecurity_module() -> PathBuf {

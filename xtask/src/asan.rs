@@ -29,22 +29,10 @@ fn folder() -> PathBuf {
     target().join("asan")
 }
 
-/// The module.
+/// The module, with the checks of a debug build.
 pub(crate) fn module() -> Result<PathBuf> {
-    build("the nginx module with AddressSanitizer", &folder(), &[])
-}
-
-/// The same, whose filter panics when a request asks for it.
-pub(crate) fn module_with_faults() -> Result<PathBuf> {
-    build(
-        "the nginx module with AddressSanitizer and fault injection",
-        &folder().join("fault-injection"),
-        &["--features", "fault-injection"],
-    )
-}
-
-fn build(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
-    let (mut step, triple) = (Step::start(title), host()?);
+    let title = "the nginx module with AddressSanitizer";
+    let (mut step, triple, folder) = (Step::start(title), host()?, folder());
     let mut command = cargo();
     command.args([
         "build",
@@ -55,7 +43,8 @@ fn build(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
         "--target",
         &triple,
     ]);
-    command.arg("--target-dir").arg(folder).args(options);
+    command.arg("--target-dir").arg(&folder);
+    command.env("CARGO_PROFILE_MODULE_DEBUG_ASSERTIONS", "true");
     command.env("RUSTC_BOOTSTRAP", "1").env(
         "RUSTFLAGS",
         "-Zsanitizer=address -Cdebuginfo=1 -Cstrip=none",

@@ -14,6 +14,9 @@ use crate::{compiled, made, repository, target};
 /// For 0.7 MB less of the controller. The loader needs glibc 2.36, which Debian 12 has.
 const SMALL_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
 
+const ENVOY_MODULE: &str = "libsluice_envoy.so";
+const NGINX_MODULE: &str = "libngx_sluice.so";
+
 /// A build of the controller and of the programs in `tests/`.
 #[derive(Clone, Copy)]
 pub(crate) enum Profile {
@@ -102,61 +105,50 @@ fn filter_wasm(target: &Path) -> PathBuf {
 
 /// The filter as a module of Envoy, as it is shipped.
 pub(crate) fn envoy_module() -> Result<PathBuf> {
-    build_envoy_module("the filter (module of Envoy)", &target(), &[])
-}
-
-/// The same, which panics when a request asks for it.
-pub(crate) fn envoy_module_with_faults() -> Result<PathBuf> {
-    let folder = target().join("fault-injection");
-    build_envoy_module(
-        "the filter with fault injection (module of Envoy)",
-        &folder,
-        &["--features", "fault-injection"],
-    )
-}
-
-fn build_envoy_module(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
-    let mut step = Step::start(title);
-    compiled::lend(folder, "envoy-module")?;
-    let mut command = cargo();
-    command.args([
-        "build",
-        "-p",
+    module(
+        "the filter (module of Envoy)",
         "sluice-envoy-module",
-        "--profile",
         "envoy-module",
-    ]);
-    step.run(command.arg("--target-dir").arg(folder).args(options))?;
-    let module = folder.join("envoy-module/libsluice_envoy.so");
-    ensure!(module.is_file(), "the build left no {}", module.display());
-    step.done();
-    Ok(module)
+        ENVOY_MODULE,
+    )
 }
 
 /// The nginx module as it is shipped.
 pub(crate) fn nginx_module() -> Result<PathBuf> {
-    build_nginx_module("the nginx module", &target(), &[])
-}
-
-/// The same, whose filter panics when a request asks for it.
-pub(crate) fn nginx_module_with_faults() -> Result<PathBuf> {
-    build_nginx_module(
-        "the nginx module with fault injection",
-        &target().join("fault-injection"),
-        &["--features", "fault-injection"],
+    module(
+        "the nginx module",
+        "sluice-nginx-module",
+        "module",
+        NGINX_MODULE,
     )
 }
 
-fn build_nginx_module(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
+fn module(title: &str, package: &str, profile: &str, file: &str) -> Result<PathBuf> {
     let mut step = Step::start(title);
-    compiled::lend(folder, "module")?;
     let mut command = cargo();
-    command.args(["build", "-p", "sluice-nginx-module", "--profile", "module"]);
-    step.run(command.arg("--target-dir").arg(folder).args(options))?;
-    let module = folder.join("module/libngx_sluice.so");
+    step.run(command.args(["build", "-p", package, "--profile", profile]))?;
+    let module = target().join(profile).join(file);
     ensure!(module.is_file(), "the build left no {}", module.display());
     step.done();
     Ok(module)
+}
+
+/// The filter as modules of the data planes.
+#[derive(Clone)]
+pub(crate) struct Modules {
+    pub(crate) envoy: PathBuf,
+    pub(crate) nginx: PathBuf,
+}
+
+/// As quick to build as the tests, with whose dependencies they are linked, and with all checks of a debug build.
+pub(crate) fn debug_modules() -> Result<Modules> {
+    // wasm has other symbols than a program of this machine, which the linker would miss.
+    let excluded = ["xtask", "sluice-filter"];
+    let folder = build_programs("the modules", Profile::Dev, &["--lib"], &excluded)?;
+    Ok(Modules {
+        envoy: folder.join(ENVOY_MODULE),
+        nginx: folder.join(NGINX_MODULE),
+    })
 }
 
 /// The filter as native code for the nginx module, beside the .wasm. It fits one version of wasmtime, and this processor.
@@ -224,17 +216,12 @@ pub(crate) fn shipped_controller(arch: Arch) -> Result<PathBuf> {
 
 /// The module of Envoy in images.
 pub(crate) fn shipped_envoy_module(arch: Arch) -> Result<PathBuf> {
-    shipped(
-        arch,
-        "sluice-envoy-module",
-        "envoy-module",
-        "libsluice_envoy.so",
-    )
+    shipped(arch, "sluice-envoy-module", "envoy-module", ENVOY_MODULE)
 }
 
 /// The nginx module of images.
 pub(crate) fn shipped_module(arch: Arch) -> Result<PathBuf> {
-    shipped(arch, "sluice-nginx-module", "module", "libngx_sluice.so")
+    shipped(arch, "sluice-nginx-module", "module", NGINX_MODULE)
 }
 
 fn shipped(arch: Arch, package: &str, profile: &str, file: &str) -> Result<PathBuf> {

@@ -45,8 +45,9 @@ cargo xtask <task>
   plugin --url URL [--output DIR] [--arch amd64|arm64]... [--program amd64|arm64=PATH]...
                                    kubectl sluice for krew: archives, and the manifest for where they are published. --arch: for
                                    this one instead of both. --program: pack this one instead of building it
-  test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
-                                   --lint, or CI=true: format, clippy, documentation and dependencies first
+  test [--lint] [--shipped] [ARGS] all tests; ARGS go to the test runner (a name to filter by).
+                                   --lint, or CI=true: format, clippy, documentation and dependencies first.
+                                   --shipped: of the modules as they are shipped, which take longer to build
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
                                    plays a file of acceptance cases; fails when one of them does
   recordings FILE [--only ID] [--data-plane nginx] [--write]

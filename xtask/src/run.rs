@@ -10,7 +10,7 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::build::{self, cargo};
+use crate::build::{self, Modules, cargo};
 use crate::step::say;
 use crate::{asan, deny, fuzz, lint, repository, setup};
 
@@ -99,58 +99,55 @@ impl Nginx {
 struct Tested {
     prepared: Prepared,
     nginx: Nginx,
+    envoy_module: PathBuf,
+    /// Which fail when a request asks for it.
+    debug_modules: Modules,
     /// The filter as native code that counts its instructions.
     metered: PathBuf,
-    envoy_module: PathBuf,
-    faulty: Faulty,
-}
-
-/// The filter that panics when a request asks for it, in each of its forms.
-struct Faulty {
-    wasm: PathBuf,
-    compiled_wasm: PathBuf,
-    envoy_module: PathBuf,
-    nginx_module: PathBuf,
+    /// The filter that fails when a request asks for it.
+    faulty: PathBuf,
+    compiled_faulty: PathBuf,
 }
 
 impl Tested {
     /// Builds, and sets up beside it what no build needs.
-    fn prepare() -> Result<Tested> {
+    fn prepare(with_shipped_modules: bool) -> Result<Tested> {
         // Crates of the workspace are written against its headers.
         let nginx = setup::nginx()?;
-        both(|| Tested::build(nginx), setup::beside_tests).map(|(tested, ())| tested)
+        let build = || Tested::build(nginx, with_shipped_modules);
+        both(build, setup::beside_tests).map(|(tested, ())| tested)
     }
 
-    fn build(nginx: PathBuf) -> Result<Tested> {
+    fn build(nginx: PathBuf, with_shipped_modules: bool) -> Result<Tested> {
         let prepared = Prepared::new(build::programs_and_tests)?;
-        let of_envoy = || {
-            let wasm = build::filter_with_faults()?;
-            let module = build::envoy_module()?;
-            Ok((wasm, module, build::envoy_module_with_faults()?))
-        };
-        let of_nginx = || Ok((Nginx::new(nginx)?, build::nginx_module_with_faults()?));
         // Each of them is one crate at its end, which is one core's work.
-        let ((wasm, envoy_module, faulty_envoy_module), (nginx, faulty_nginx_module)) =
-            both(of_envoy, of_nginx)?;
+        let (debug_modules, faulty) = both(build::debug_modules, build::filter_with_faults)?;
+        let modules = if with_shipped_modules {
+            let (envoy, nginx) = both(build::envoy_module, build::nginx_module)?;
+            Modules { envoy, nginx }
+        } else {
+            debug_modules.clone()
+        };
+        let nginx = Nginx {
+            binary: nginx,
+            module: modules.nginx,
+            wasm: None,
+        };
         let programs = &prepared.programs;
         let of_filter = || {
             let nginx = nginx.with_wasm(&prepared)?;
             Ok((nginx, build::metered(programs, &prepared.filter)?))
         };
-        let ((nginx, metered), compiled_wasm) =
-            both(of_filter, || build::compiled(programs, &wasm))?;
-        let faulty = Faulty {
-            compiled_wasm,
-            wasm,
-            envoy_module: faulty_envoy_module,
-            nginx_module: faulty_nginx_module,
-        };
+        let ((nginx, metered), compiled_faulty) =
+            both(of_filter, || build::compiled(programs, &faulty))?;
         Ok(Tested {
             nginx,
             metered,
             prepared,
-            envoy_module,
+            envoy_module: modules.envoy,
+            debug_modules,
             faulty,
+            compiled_faulty,
         })
     }
 
@@ -160,10 +157,10 @@ impl Tested {
         command
             .env("SLUICE_METERED_FILTER_CWASM", &self.metered)
             .env("SLUICE_ENVOY_MODULE", &self.envoy_module)
-            .env("SLUICE_FAULT_FILTER_WASM", &self.faulty.wasm)
-            .env("SLUICE_FAULT_FILTER_CWASM", &self.faulty.compiled_wasm)
-            .env("SLUICE_FAULT_ENVOY_MODULE", &self.faulty.envoy_module)
-            .env("SLUICE_FAULT_NGINX_MODULE", &self.faulty.nginx_module);
+            .env("SLUICE_DEBUG_ENVOY_MODULE", &self.debug_modules.envoy)
+            .env("SLUICE_DEBUG_NGINX_MODULE", &self.debug_modules.nginx)
+            .env("SLUICE_FAULT_FILTER_WASM", &self.faulty)
+            .env("SLUICE_FAULT_FILTER_CWASM", &self.compiled_faulty);
     }
 }
 
@@ -279,10 +276,11 @@ pub(crate) fn docs() -> Result<()> {
 
 /// `cargo xtask test`. Nothing is printed after the runner's own last line.
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
-    let (lint, arguments): (Vec<&String>, Vec<&String>) =
-        arguments.iter().partition(|argument| *argument == "--lint");
-    let tested = Tested::prepare()?;
-    if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
+    let is_ours = |argument: &&String| *argument == "--lint" || *argument == "--shipped";
+    let (ours, arguments): (Vec<&String>, Vec<&String>) = arguments.iter().partition(is_ours);
+    let has = |option: &str| ours.iter().any(|argument| *argument == option);
+    let tested = Tested::prepare(has("--shipped"))?;
+    if has("--lint") || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
         deny::all()?;
         fuzz::run(&fuzz::Plan::of_ci()?)?;
@@ -325,8 +323,8 @@ pub(crate) fn asan(arguments: &[String]) -> Result<()> {
     prepared.export(&mut runner);
     nginx.export(&mut runner);
     runner
+        .env("SLUICE_DEBUG_NGINX_MODULE", &nginx.module)
         .env("SLUICE_FAULT_FILTER_CWASM", &faults)
-        .env("SLUICE_FAULT_NGINX_MODULE", asan::module_with_faults()?)
         .env("SLUICE_FAULT_FILTER_WASM", faults.with_extension("wasm"));
     runner.args(["--test", "nginx"]).args(arguments);
     let status = runner.status().context("start the test runner")?;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use sluice_envoy_abi::{Filter, HeadersStatus, Stream};
-use sluice_filter_worker::{Pending, RequestAction, prepare_copy};
+use sluice_filter_worker::{Pending, RequestAction, panic_if_asked, prepare_copy};
 
 use crate::settings::{Role, Settings};
 use crate::stream::EnvoyStream;
@@ -49,8 +49,7 @@ impl Filter for RequestFilter {
             prepare_copy(copies, &request, has_body);
             return HeadersStatus::Continue;
         }
-        #[cfg(feature = "fault-injection")]
-        request.fail_if_asked();
+        panic_if_asked(&request);
         // What is pending is kept even if a panic follows: a client that was counted has to be counted out.
         let action = worker::with(|worker| {
             worker.on_request_headers(&request, &mut self.pending.borrow_mut())

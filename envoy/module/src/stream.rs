@@ -41,19 +41,6 @@ impl<'a> EnvoyStream<'a> {
     fn text(&self, attribute: Attribute) -> Option<Cow<'_, str>> {
         self.stream.text_attribute(attribute).map(Cow::Owned)
     }
-
-    /// True if the request has the header by which an end-to-end test injects a fault.
-    #[cfg(feature = "fault-injection")]
-    #[allow(clippy::panic, reason = "this is the fault")]
-    pub(crate) fn fail_if_asked(&self) {
-        if self
-            .stream
-            .header(Direction::Request, "x-test-panic", 0)
-            .is_some()
-        {
-            panic!("asked for by the test");
-        }
-    }
 }
 
 impl Request for EnvoyStream<'_> {

@@ -20,6 +20,7 @@ use std::time::Duration;
 mod counters;
 mod decide;
 mod document;
+mod fault;
 mod limits;
 mod lookup;
 mod mirror;
@@ -37,6 +38,7 @@ pub const MAX_WAIT: Duration = Duration::from_secs(2);
 
 pub use counters::{Counters, SharedCounters};
 pub use document::{DocumentError, Refusals, apply_document};
+pub use fault::panic_if_asked;
 pub use mirror::prepare_copy;
 pub use observation::Observation;
 pub use pending::Pending;

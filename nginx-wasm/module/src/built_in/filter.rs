@@ -7,6 +7,7 @@ use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::{ApplyError, LongPoll, PollResult, SplitMix64, Timestamp};
 use sluice_filter_worker::{
     LogLevel, MAX_WAIT, POLL_TIMEOUT, Pending, Refusals, RequestAction, Worker, apply_document,
+    panic_if_asked,
 };
 use sluice_ngx::{Call, CallRequest, CallResponse, Step, Timer};
 
@@ -130,8 +131,7 @@ impl Filter {
 
     pub(super) fn on_request(&mut self, request: &Request) -> Step {
         let stream = NginxStream::new(request);
-        #[cfg(feature = "fault-injection")]
-        stream.fail_if_asked();
+        panic_if_asked(&stream);
         let mut pending = Pending::default();
         match self.worker.on_request_headers(&stream, &mut pending) {
             // A response of the filter's own is recorded in the request.

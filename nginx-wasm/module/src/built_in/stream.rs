@@ -41,15 +41,6 @@ impl<'a> NginxStream<'a> {
     fn set(&self, variable: &str, value: &str) {
         self.edit(|live| live.set_variable(variable.as_bytes(), value.as_bytes()));
     }
-
-    /// True if the request has the header by which an end-to-end test injects a fault.
-    #[cfg(feature = "fault-injection")]
-    #[allow(clippy::panic, reason = "this is the fault")]
-    pub(super) fn fail_if_asked(&self) {
-        if self.first_header("x-test-panic").is_some() {
-            panic!("asked for by the test");
-        }
-    }
 }
 
 impl sluice_filter_core::Request for NginxStream<'_> {

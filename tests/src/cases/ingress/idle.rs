@@ -23,28 +23,39 @@ const STATEFUL: &[&str] = &[
     "ssl-passthrough",
 ];
 
-/// Worlds that nobody uses.
+/// More of them than are played at a time would only be kept.
+const MOST: usize = 2;
+
+/// Worlds that nobody uses, the last one last.
 #[derive(Default)]
 pub struct Idle(Mutex<Vec<World>>);
 
 impl Idle {
     /// One of them, if the case may be played in it.
     pub fn take(&self, case: &Case, selection: &Selection) -> Option<World> {
-        is_plain(case, selection)
-            .then(|| self.worlds().pop())
-            .flatten()
+        if !is_plain(case, selection) {
+            return None;
+        }
+        let mut worlds = self.worlds();
+        let has_same_settings = |world: &World| world.model.given.configmap == case.given.configmap;
+        let found = worlds.iter().rposition(has_same_settings)?;
+        Some(worlds.remove(found))
     }
 
-    /// Keeps a world for the next plain case, or ends it.
+    /// Keeps a world for the next plain case, or ends it; or ends one that was kept for long.
     ///
     /// # Errors
     /// When its controller did not end well.
     pub fn put(&self, world: World, case: &Case, selection: &Selection) -> Result<()> {
-        if is_plain(case, selection) {
-            self.worlds().push(world);
-            return Ok(());
+        if !is_plain(case, selection) {
+            return world.end();
         }
-        world.end()
+        let surplus = {
+            let mut worlds = self.worlds();
+            worlds.push(world);
+            (worlds.len() > MOST).then(|| worlds.remove(0))
+        };
+        surplus.map_or(Ok(()), World::end)
     }
 
     /// Ends them.
@@ -61,7 +72,8 @@ impl Idle {
     }
 }
 
-/// Nothing but Ingresses, and requests whose answers depend on those alone. An nginx is started as quickly as it is reloaded.
+/// Nothing but Ingresses, beside settings that stay, and requests whose answers depend on those alone. An nginx is started as quickly as
+/// it is reloaded.
 pub fn is_plain(case: &Case, selection: &Selection) -> bool {
     let Given {
         ingresses,
@@ -69,7 +81,7 @@ pub fn is_plain(case: &Case, selection: &Selection) -> bool {
         services,
         backends,
         secrets,
-        configmap,
+        configmap: _,
         configmaps,
         flags,
         ingressclasses,
@@ -82,7 +94,6 @@ pub fn is_plain(case: &Case, selection: &Selection) -> bool {
         services.is_empty(),
         backends.is_empty(),
         secrets.is_empty(),
-        configmap.is_none(),
         configmaps.is_empty(),
         flags.is_empty(),
         ingressclasses.is_none(),

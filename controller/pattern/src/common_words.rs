@@ -111,6 +111,9 @@ impl<'p> Reader<'p> {
         } else if let Some(name) = name(rest) {
             (!is_of_nginx(name) && self.names.insert(name)).then_some(())?;
             self.replace(rest.find(name)? + name.len() + 1, "(")?;
+            // Without the name it would be another kind of group, or a verb.
+            let is_other = self.rest.starts_with(['?', '*']);
+            (!is_other).then_some(())?;
         } else if let Some(written) = rest.strip_prefix("(?") {
             let end = written.find([':', ')'])?;
             inner = flags.changed(written.get(..end)?)?;

@@ -40,6 +40,10 @@ fn what_is_not_surely_the_same_is_refused() {
         "/(?<arg_a>a)",
         "/(?<1n>a)",
         "/(?<>a)",
+        "/(?<n>?i)a",
+        "/(?<n>?:a)",
+        "/(?P<n>?<m>a)",
+        "/(?<n>*ACCEPT)a",
         "/(?m)a$",
         "/(?x)a",
         "/(?U)a*",
@@ -102,6 +106,7 @@ const PARTS: &[&str] = &[
     r"\z",
     "+",
     "?",
+    "?i)",
     "$",
 ];
 const TEXTS: &[&str] = &[
@@ -136,6 +141,7 @@ fn common_words_take_and_capture_the_same() {
         let parts: String = (0..length).map(|_| PARTS[random(PARTS.len())]).collect();
         let pattern = format!("/{parts}");
         let read = in_common_words(&pattern);
+        assert_eq!(in_common_words(&read), read, "{pattern}");
         if read == pattern || check(&read, Subject::Path).is_err() {
             continue;
         }

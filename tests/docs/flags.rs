@@ -13,7 +13,6 @@ const HEAD: &str = "\
 
 What `sluice COMMAND --help` prints; `-h` is a line for each flag. Flags that ingress-nginx has keep their names and meanings, and take
 `=true` and `=false` as there. A flag of it that Sluice does not have is refused, with what to do instead.
-Subcommands of `dbg`, `kubectl` and `certgen` have flags of their own: `sluice COMMAND SUBCOMMAND --help` prints them.
 ";
 
 const COMMANDS: [&str; 14] = [
@@ -36,16 +35,39 @@ const COMMANDS: [&str; 14] = [
 pub(super) fn page() -> Result<String> {
     let mut page = HEAD.to_owned();
     for command in COMMANDS {
-        let help = help(&[command, "--help"])?;
-        // A page has no trailing spaces.
-        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        write!(
-            page,
-            "\n## sluice {command}\n\n```text\n{}\n```\n",
-            lines.join("\n").trim_end()
-        )?;
+        write_sections(&mut page, &[command])?;
     }
     Ok(page)
+}
+
+/// Of a command, and of the commands below it.
+fn write_sections(page: &mut String, command: &[&str]) -> Result<()> {
+    let help = help(&[command, &["--help"]].concat())?;
+    // A page has no trailing spaces.
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    write!(
+        page,
+        "\n{} sluice {}\n\n```text\n{}\n```\n",
+        "#".repeat(command.len() + 1),
+        command.join(" "),
+        lines.join("\n").trim_end()
+    )?;
+    // kubectl's plugin has some of ours, too.
+    let own = commands(&help).filter(|name| !COMMANDS.contains(name));
+    for name in own {
+        write_sections(page, &[command, &[name]].concat())?;
+    }
+    Ok(())
+}
+
+/// Those that a help lists.
+fn commands(help: &str) -> impl Iterator<Item = &str> {
+    let listed = help
+        .split_once("\nCommands:\n")
+        .map_or("", |(_, listed)| listed);
+    let lines = listed.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help")
 }
 
 /// Without an environment, whose values it would show.
@@ -62,12 +84,8 @@ pub(super) fn help(arguments: &[&str]) -> Result<String> {
 /// A new command has a section.
 pub(super) fn every_command_is_there() -> Result<()> {
     let help = help(&["--help"])?;
-    let (_, commands) = help.split_once("Commands:\n").context("no commands")?;
-    let names = commands
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next());
-    for name in names.filter(|name| *name != "help") {
+    ensure!(commands(&help).next().is_some(), "no commands");
+    for name in commands(&help) {
         ensure!(
             COMMANDS.contains(&name),
             "docs/flags.md has no `sluice {name}`"

@@ -23,7 +23,7 @@ const AT_ONCE_IN_CI: usize = 6;
 /// Counters for each edge, their places, and the operands of comparisons.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Clink-dead-code --cfg fuzzing";
+    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
 /// Targets to play, and for how long.
 pub(crate) struct Plan {
@@ -139,7 +139,8 @@ fn all() -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn build(targets: &[String]) -> Result<PathBuf> {
+/// Builds them; where they are.
+pub(crate) fn build(targets: &[String]) -> Result<PathBuf> {
     let (mut step, triple, folder) = (
         Step::start("fuzz targets"),
         host()?,

@@ -100,7 +100,7 @@ struct Tested {
     prepared: Prepared,
     nginx: Nginx,
     envoy_module: PathBuf,
-    /// Which fail when a request asks for it.
+    /// They fail when a request asks for it.
     debug_modules: Modules,
     /// The filter as native code that counts its instructions.
     metered: PathBuf,
@@ -279,12 +279,19 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let is_ours = |argument: &&String| *argument == "--lint" || *argument == "--shipped";
     let (ours, arguments): (Vec<&String>, Vec<&String>) = arguments.iter().partition(is_ours);
     let has = |option: &str| ours.iter().any(|argument| *argument == option);
-    let tested = Tested::prepare(has("--shipped"))?;
-    if has("--lint") || env::var("CI").is_ok_and(|ci| ci == "true") {
+    let tested = || Tested::prepare(has("--shipped"));
+    let tested = if has("--lint") || env::var("CI").is_ok_and(|ci| ci == "true") {
+        let plan = fuzz::Plan::of_ci()?;
+        // Their builds take the cores that others leave: some wait for the network, and some are one crate at their end.
+        let builds = || deny::program().and_then(|_| fuzz::build(&plan.targets));
+        let (tested, _) = both(tested, builds)?;
         lint::all()?;
         deny::all()?;
-        fuzz::run(&fuzz::Plan::of_ci()?)?;
-    }
+        fuzz::run(&plan)?;
+        tested
+    } else {
+        tested()?
+    };
     match env::var("SLUICE_NGX_WASM") {
         Ok(binary) => say(&format!(
             "  managed nginx: Kong's ngx_wasm_module ({binary})"

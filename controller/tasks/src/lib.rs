@@ -167,8 +167,8 @@ impl Tasks {
             Ok(Ok(())) => Cause::End,
         };
         let failure = Failure { task, cause };
-        // An error is what the process ends with, and is said then.
-        if !matches!(failure.cause, Cause::Error(_)) {
+        // Another is what the process ends with, and is said then; unless it ends with the error by which this one's channels are gone.
+        if matches!(failure.cause, Cause::Panic(_)) {
             error!("{failure}");
         }
         self.0.failure.send_if_modified(|known| {

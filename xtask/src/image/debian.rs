@@ -92,6 +92,9 @@ impl Debian {
             format!("Dir::State={state}"),
             format!("Dir::State::status={state}/status"),
             format!("Dir::Cache={state}/cache"),
+            // Container images of distributions switch it off, and then each call reads all lists.
+            "Dir::Cache::pkgcache=pkgcache.bin".to_owned(),
+            "Dir::Cache::srcpkgcache=srcpkgcache.bin".to_owned(),
             format!("APT::Architecture={}", self.arch.name()),
             format!("APT::Architectures={}", self.arch.name()),
             // It has no use for a user of its own where that one may not write.

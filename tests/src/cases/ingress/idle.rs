@@ -23,8 +23,8 @@ const STATEFUL: &[&str] = &[
     "ssl-passthrough",
 ];
 
-/// More of them than are played at a time would only be kept.
-const MOST: usize = 2;
+/// Each is two processes. Those that are played at a time, and as many with other settings.
+const MOST: usize = 4;
 
 /// Worlds that nobody uses, the last one last.
 #[derive(Default)]

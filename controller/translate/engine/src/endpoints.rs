@@ -56,8 +56,8 @@ pub(crate) fn resolve(
             key: wanted.service.clone(),
         };
         let mut reporter = Reporter::new(owner, reports);
-        for text in &endpoint.addresses {
-            let Some(address) = address(text, port, checker, &mut reporter) else {
+        for ip in endpoint.addresses.iter() {
+            let Some(address) = address(ip, port, checker, &mut reporter) else {
                 continue;
             };
             let zones = zones
@@ -146,24 +146,27 @@ fn protocol(written: &Option<String>) -> &str {
 }
 
 fn address(
-    text: &str,
+    ip: Result<IpAddr, &str>,
     port: u16,
     checker: &AddressChecker<'_>,
     reporter: &mut Reporter<'_>,
 ) -> Option<SocketAddr> {
-    let Ok(ip) = text.parse::<IpAddr>() else {
-        let reason = format!(
-            "expected an IP address, got {:?}",
-            sluice_syntax::shortened(text)
-        );
-        reporter.report(
-            ReasonCode::InvalidValue,
-            Severity::Error,
-            "endpoints.addresses",
-            reason,
-            "endpoint not used",
-        );
-        return None;
+    let ip = match ip {
+        Ok(ip) => ip,
+        Err(text) => {
+            let reason = format!(
+                "expected an IP address, got {:?}",
+                sluice_syntax::shortened(text)
+            );
+            reporter.report(
+                ReasonCode::InvalidValue,
+                Severity::Error,
+                "endpoints.addresses",
+                reason,
+                "endpoint not used",
+            );
+            return None;
+        }
     };
     let address = SocketAddr::new(ip.to_canonical(), port);
     if let Err(forbidden) = checker.check(address, Provenance::Written) {

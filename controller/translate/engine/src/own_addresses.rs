@@ -116,10 +116,8 @@ fn addresses_of<'a>(
     let endpoints = cluster
         .slices_of(service)
         .flat_map(|slice| slice.endpoints.iter());
-    let texts = endpoints.flat_map(|endpoint| endpoint.addresses.iter());
-    texts
-        .filter_map(|text| text.parse::<IpAddr>().ok())
-        .map(|ip| ip.to_canonical())
+    let addresses = endpoints.flat_map(|endpoint| endpoint.addresses.iter());
+    addresses.filter_map(Result::ok).map(|ip| ip.to_canonical())
 }
 
 /// Every address that a Service answers at, with each of its ports.

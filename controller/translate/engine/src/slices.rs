@@ -1,6 +1,7 @@
 //! An EndpointSlice without the fields that are not used: a large cluster has a hundred thousand endpoints, and they are most of
 //! what is remembered of it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::discovery::v1 as kubernetes;
@@ -28,13 +29,63 @@ has_names!(EndpointSlice);
 /// One pod, or whatever else has addresses.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Endpoint {
-    pub(crate) addresses: Box<[Box<str>]>,
+    pub(crate) addresses: Addresses,
     pub(crate) conditions: Option<EndpointConditions>,
     /// The name of the pod that it is, if it is one of its own namespace: another one is none of the slice's business.
     pub(crate) pod: Option<Box<str>>,
-    pub(crate) zone: Option<Box<str>>,
+    /// Endpoints of a slice that follow each other share it.
+    pub(crate) place: Option<Arc<Place>>,
+}
+
+/// Addresses of an endpoint. Nearly all have one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Addresses {
+    Ip(IpAddr),
+    Written(Box<[Box<str>]>),
+}
+
+/// A place of endpoints. Empty names are none.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Place {
+    zone: Box<str>,
     /// The zones that Kubernetes wants it to serve.
-    pub(crate) hints: Box<[Box<str>]>,
+    hints: Box<[Box<str>]>,
+}
+
+impl Addresses {
+    fn of(written: Vec<String>) -> Self {
+        if let [one] = written.as_slice()
+            && let Ok(ip) = one.parse()
+        {
+            return Addresses::Ip(ip);
+        }
+        Addresses::Written(written.into_iter().map(String::into_boxed_str).collect())
+    }
+
+    /// Each of them, as it is written where it is no IP address.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<IpAddr, &str>> {
+        let (ip, written) = match self {
+            Addresses::Ip(ip) => (Some(*ip), &[][..]),
+            Addresses::Written(written) => (None, &written[..]),
+        };
+        let written = written
+            .iter()
+            .map(|text| text.parse().map_err(|_| text.as_ref()));
+        ip.into_iter().map(Ok).chain(written)
+    }
+}
+
+impl Place {
+    /// The zone that they run in.
+    pub(crate) fn zone(&self) -> Option<&str> {
+        Some(self.zone.as_ref()).filter(|zone| !zone.is_empty())
+    }
+
+    /// The zones that Kubernetes wants them to serve.
+    pub(crate) fn hints(&self) -> impl Iterator<Item = &str> {
+        let hints = self.hints.iter().map(AsRef::as_ref);
+        hints.filter(|zone: &&str| !zone.is_empty())
+    }
 }
 
 impl From<kubernetes::EndpointSlice> for EndpointSlice {
@@ -49,10 +100,16 @@ impl From<kubernetes::EndpointSlice> for EndpointSlice {
         let service = labels.and_then(|labels| labels.get(SERVICE_NAME));
         let service = service.map(|service| service.as_str().into());
         let own = metadata.namespace.as_deref().unwrap_or("default");
-        let endpoints = endpoints
-            .into_iter()
-            .map(|endpoint| Endpoint::from_kubernetes(endpoint, own))
-            .collect();
+        let mut last = None;
+        let endpoints = endpoints.into_iter().map(|endpoint| {
+            let mut endpoint = Endpoint::from_kubernetes(endpoint, own);
+            if endpoint.place == last {
+                endpoint.place.clone_from(&last);
+            }
+            last.clone_from(&endpoint.place);
+            endpoint
+        });
+        let endpoints = endpoints.collect();
         EndpointSlice {
             names: metadata.into(),
             service,
@@ -80,15 +137,19 @@ impl Endpoint {
                 .is_none_or(|other| other == namespace)
         });
         let zones = hints.and_then(|hints| hints.for_zones).unwrap_or_default();
-        Endpoint {
-            addresses: addresses.into_iter().map(String::into_boxed_str).collect(),
-            conditions,
-            pod: own.map(|target| target.name.unwrap_or_default().into_boxed_str()),
-            zone: zone.map(String::into_boxed_str),
+        let place = Place {
+            zone: zone.unwrap_or_default().into_boxed_str(),
             hints: zones
                 .into_iter()
                 .map(|zone| zone.name.into_boxed_str())
                 .collect(),
+        };
+        let is_somewhere = place.zone().is_some() || place.hints().next().is_some();
+        Endpoint {
+            addresses: Addresses::of(addresses),
+            conditions,
+            pod: own.map(|target| target.name.unwrap_or_default().into_boxed_str()),
+            place: is_somewhere.then(|| Arc::new(place)),
         }
     }
 }
@@ -120,5 +181,51 @@ mod tests {
         );
         assert_eq!(pod(json!({"kind": "Node", "name": "a"})), None);
         assert_eq!(pod(json!(null)), None);
+    }
+
+    #[test]
+    fn endpoints_of_one_place_share_it() {
+        let endpoint = |ip: &str, zone| json!({"addresses": [ip], "zone": zone});
+        let slice: EndpointSlice = serde_json::from_value(json!({
+            "metadata": {"name": "s"}, "addressType": "IPv4",
+            "endpoints": [
+                endpoint("10.0.0.1", json!("a")), endpoint("10.0.0.2", json!("a")),
+                endpoint("10.0.0.3", json!("b")), endpoint("10.0.0.4", json!("")),
+            ],
+        }))
+        .unwrap();
+        let places: Vec<_> = slice.endpoints.iter().map(|it| it.place.as_ref()).collect();
+        let [Some(first), Some(second), Some(third), None] = places[..] else {
+            panic!("{places:?}");
+        };
+        assert!(Arc::ptr_eq(first, second));
+        assert_eq!([first.zone(), third.zone()], [Some("a"), Some("b")]);
+    }
+
+    #[test]
+    fn addresses_are_those_that_are_written() {
+        for (written, expected) in [
+            (json!(["10.0.0.1"]), vec![Ok("10.0.0.1")]),
+            (json!(["fd00::1"]), vec![Ok("fd00::1")]),
+            (json!(["a.test"]), vec![Err("a.test")]),
+            (
+                json!(["10.0.0.1", "10.0.0.2", ""]),
+                vec![Ok("10.0.0.1"), Ok("10.0.0.2"), Err("")],
+            ),
+            (json!([]), vec![]),
+        ] {
+            let endpoint = serde_json::from_value(json!({"addresses": written})).unwrap();
+            let endpoint = Endpoint::from_kubernetes(endpoint, "shop");
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|ip| ip.map(|ip| ip.parse::<IpAddr>().unwrap()))
+                .collect();
+            assert_eq!(endpoint.addresses.iter().collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_small() {
+        assert!(size_of::<Endpoint>() <= 56, "{}", size_of::<Endpoint>());
     }
 }

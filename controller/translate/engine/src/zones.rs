@@ -21,10 +21,10 @@ impl Zones {
         let mut zones: Vec<String> = match self.by_hints {
             true => hinted(endpoint).map(str::to_owned).collect(),
             false => endpoint
-                .zone
+                .place
                 .iter()
-                .filter(|zone| !zone.is_empty())
-                .map(|zone| zone.to_string())
+                .filter_map(|place| place.zone())
+                .map(str::to_owned)
                 .collect(),
         };
         zones.sort();
@@ -34,11 +34,7 @@ impl Zones {
 }
 
 fn hinted(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
-    endpoint
-        .hints
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|zone: &&str| !zone.is_empty())
+    endpoint.place.iter().flat_map(|place| place.hints())
 }
 
 #[cfg(test)]

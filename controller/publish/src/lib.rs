@@ -342,11 +342,13 @@ impl Publisher {
         } else {
             #[cfg(debug_assertions)]
             let config = &*fault::for_envoys(config);
+            let mut publication = self.served.store.publication();
             let routing = Update::routing_with(
                 &mut self.routes,
                 config,
                 &self.settings,
                 Instant::now().into_std(),
+                &mut |part| publication.add(part),
             );
             #[cfg(debug_assertions)]
             let routing = fault::spoil(routing);
@@ -355,7 +357,8 @@ impl Publisher {
                 log.name_hosts(scopes);
                 log.advance(before, config)
             });
-            let generation = self.served.store.apply(routing);
+            publication.add(routing);
+            let generation = publication.apply();
             self.feedback.await_generation(generation);
             self.acknowledgements.published(generation);
             self.metrics.rendered(&self.routes);

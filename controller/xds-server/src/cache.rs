@@ -80,9 +80,29 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// Difference that an update makes. Setting a resource to its present value is none.
+    /// Difference that an update makes.
     pub(crate) fn difference(&self, update: Update) -> Difference {
-        let (mut set, mut dictionaries) = (Vec::new(), self.dictionaries.clone());
+        let mut difference = self.no_difference();
+        self.add_to(&mut difference, update);
+        difference
+    }
+
+    /// None so far.
+    pub(crate) fn no_difference(&self) -> Difference {
+        Difference {
+            set: Vec::new(),
+            complete: BTreeSet::new(),
+            dictionaries: self.dictionaries.clone(),
+        }
+    }
+
+    /// Adds an update that is about other resources than what is there. Setting a resource to its present value makes no difference.
+    pub(crate) fn add_to(&self, difference: &mut Difference, update: Update) {
+        let Difference {
+            set,
+            complete,
+            dictionaries,
+        } = difference;
         for ((kind, name), change) in update.changes {
             let before = self.find(kind, &name);
             let (bytes, for_modules) = match change {
@@ -105,11 +125,7 @@ impl Cache {
                 ));
             }
         }
-        Difference {
-            set,
-            complete: update.complete,
-            dictionaries,
-        }
+        complete.extend(update.complete);
     }
 
     /// Applies a difference. Without one the generation stays.

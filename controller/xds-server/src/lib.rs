@@ -55,4 +55,4 @@ pub use history::Generation;
 pub use nack::Nack;
 pub use publications::Acknowledged;
 pub use service::{Session, discovery_service};
-pub use store::{DataPlane, Decided, Revision, Stats, Status, Store};
+pub use store::{DataPlane, Decided, Publication, Revision, Stats, Status, Store};

@@ -10,7 +10,7 @@ use sluice_xds::{Name, Probe, ResourceType, Update};
 use tokio::sync::watch;
 
 use crate::acknowledgement::Sent;
-use crate::cache::Cache;
+use crate::cache::{Cache, Difference};
 use crate::history::Generation;
 use crate::nack::{Nack, Nacks};
 use crate::progress::{Client, Progress, Streams};
@@ -96,6 +96,27 @@ pub struct Decided {
     pub refusals: Vec<Nack>,
 }
 
+/// What is published at once, packed part by part.
+#[derive(Debug)]
+pub struct Publication<'s> {
+    store: &'s Store,
+    difference: Difference,
+}
+
+impl Publication<'_> {
+    /// Adds an update. It is about other resources than those before.
+    pub fn add(&mut self, update: Update) {
+        // Comparing and hashing takes a while where there is much; streams go on meanwhile.
+        self.store
+            .read(|cache| cache.add_to(&mut self.difference, update));
+    }
+
+    /// Publishes all of them. When they change nothing, nothing is sent.
+    pub fn apply(self) -> Generation {
+        self.store.publish(self.difference)
+    }
+}
+
 impl Store {
     /// Empty, and silent until something was applied that is complete.
     #[must_use]
@@ -105,8 +126,21 @@ impl Store {
 
     /// Publishes an update. When it changes nothing, nothing is sent. There is one publisher.
     pub fn apply(&self, update: Update) -> Generation {
-        // Comparing and hashing takes a while where there is much; streams go on meanwhile.
-        let difference = self.read(|cache| cache.difference(update));
+        let mut publication = self.publication();
+        publication.add(update);
+        publication.apply()
+    }
+
+    /// An empty publication.
+    #[must_use]
+    pub fn publication(&self) -> Publication<'_> {
+        Publication {
+            store: self,
+            difference: self.read(Cache::no_difference),
+        }
+    }
+
+    fn publish(&self, difference: Difference) -> Generation {
         // Nothing in `Cache::apply` panics, so a poisoned lock guards whole cache.
         let mut cache = self.0.cache.write().unwrap_or_else(PoisonError::into_inner);
         let generation = cache.apply(difference);

@@ -61,16 +61,22 @@ impl Update {
     /// The listeners with their certificates, all routes and the filter.
     #[must_use]
     pub fn routing(config: &Config, settings: &Settings) -> Self {
-        Update::routing_with(&mut RouteCache::default(), config, settings, Instant::now())
+        let (mut routes, mut all) = (RouteCache::default(), Update::default());
+        let mut take = |part| all.merge(part);
+        let rest = Update::routing_with(&mut routes, config, settings, Instant::now(), &mut take);
+        all.merge(rest);
+        all
     }
 
-    /// The same, with what is remembered of the hosts that have not changed.
+    /// The same, with what is remembered of the hosts that have not changed. Most of what many hosts are is given to `take`, part by part:
+    /// it takes less memory when it is packed than all of it does as it is.
     #[must_use]
     pub fn routing_with(
         routes: &mut RouteCache,
         config: &Config,
         settings: &Settings,
         now: Instant,
+        take: &mut dyn FnMut(Update),
     ) -> Self {
         let mut update = Update::complete_for([
             ResourceType::Listener,
@@ -79,7 +85,7 @@ impl Update {
             ResourceType::Secret,
             ResourceType::Extension,
         ]);
-        let discovery = routes.publish(config, settings, now, &mut update);
+        let discovery = routes.publish(config, settings, now, &mut update, take);
         match render::listener(&config.global, settings, discovery) {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
             None => update.remove(ResourceType::Listener, HTTP),

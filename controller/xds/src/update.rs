@@ -69,6 +69,11 @@ impl Update {
         self.change(kind, name, Change::Remove);
     }
 
+    /// Changes nothing of one resource: another update does.
+    pub(crate) fn leave(&mut self, kind: ResourceType, name: &str) {
+        self.changes.remove(&(kind, name.into()));
+    }
+
     /// Adds a later update; where both say something, the later one holds.
     pub fn merge(&mut self, later: Update) {
         self.changes.extend(later.changes);

@@ -23,13 +23,14 @@ pub struct RouteCache {
 }
 
 impl RouteCache {
-    /// Publishes the routes, and says how Envoy learns of them.
+    /// Publishes the routes, some of them by `take`, and says how Envoy learns of them.
     pub(crate) fn publish(
         &mut self,
         config: &Config,
         settings: &Settings,
         now: Instant,
         update: &mut Update,
+        take: &mut dyn FnMut(Update),
     ) -> Discovery {
         let discovery = self
             .choice
@@ -51,7 +52,7 @@ impl RouteCache {
             update.remove(ResourceType::Route, HTTP);
         }
         if self.choice.is_in_use(Discovery::Scopes) {
-            self.scopes.publish(config, &moved, update);
+            self.scopes.publish(config, &moved, update, take);
             self.rendered += self.scopes.take_rendered();
         } else {
             self.scopes.withdraw(update);
@@ -136,9 +137,16 @@ mod tests {
 
     impl Published {
         fn publish(&mut self, config: &Config, scopes_from: usize) -> u64 {
-            let (before, mut update) = (self.routes.rendered(), Update::default());
+            let (before, now) = (self.routes.rendered(), Instant::now());
+            let (mut update, mut taken) = (Update::default(), Update::default());
+            let mut take = |part| taken.merge(part);
             self.routes
-                .publish(config, &settings(scopes_from), Instant::now(), &mut update);
+                .publish(config, &settings(scopes_from), now, &mut update, &mut take);
+            // Whatever the order is.
+            for key in taken.changes.keys() {
+                assert!(!update.changes.contains_key(key), "{key:?}");
+            }
+            update.merge(taken);
             for ((kind, name), change) in update.changes {
                 match change {
                     Change::Set(bytes) | Change::SetFilter { wasm: bytes, .. } => {

@@ -30,6 +30,9 @@ use crate::{ResourceType, Update};
 /// The field `route_configuration` of a `ScopedRouteConfiguration`.
 const ROUTE_CONFIGURATION: u32 = 5;
 
+/// Scopes of a part. Each is some kilobytes before it is packed.
+const PART: usize = if cfg!(test) { 2 } else { 256 };
+
 /// Scopes as they were published last.
 #[derive(Clone, Debug)]
 pub(super) struct Scopes {
@@ -59,6 +62,7 @@ impl Scopes {
         config: &Config,
         moved: &BTreeSet<BackendId>,
         update: &mut Update,
+        take: &mut dyn FnMut(Update),
     ) {
         let of_others = of_all(config);
         let of_all = RouteConfiguration {
@@ -77,14 +81,20 @@ impl Scopes {
             self.global = config.global.clone();
             self.of_all = of_all;
         }
+        let mut part = Update::default();
         for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
             let Some(server) = now else { continue };
             for name in server.names(name).filter(|name| name.is_exact()) {
                 self.rendered += 1;
-                let scope = self.scope(name, server, config);
-                update.set(ResourceType::Scope, &name.to_string(), scope);
+                let (scope, name) = (self.scope(name, server, config), name.to_string());
+                part.set(ResourceType::Scope, &name, scope);
+                update.leave(ResourceType::Scope, &name);
+            }
+            if part.changes.len() >= PART {
+                take(std::mem::take(&mut part));
             }
         }
+        take(part);
         self.servers = config.servers.clone();
         update.set(
             ResourceType::Scope,

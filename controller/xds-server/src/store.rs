@@ -106,7 +106,6 @@ pub struct Publication<'s> {
 impl Publication<'_> {
     /// Adds an update. It is about other resources than those before.
     pub fn add(&mut self, update: Update) {
-        // Comparing and hashing takes a while where there is much; streams go on meanwhile.
         self.store
             .read(|cache| cache.add_to(&mut self.difference, update));
     }
@@ -126,9 +125,8 @@ impl Store {
 
     /// Publishes an update. When it changes nothing, nothing is sent. There is one publisher.
     pub fn apply(&self, update: Update) -> Generation {
-        let mut publication = self.publication();
-        publication.add(update);
-        publication.apply()
+        // Comparing and hashing takes a while where there is much; streams go on meanwhile.
+        self.publish(self.read(|cache| cache.difference(update)))
     }
 
     /// An empty publication.

@@ -29,19 +29,19 @@ mod posted;
 mod reload_events;
 mod removals;
 mod report_log;
+mod sizes;
 mod unwritten;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_ir::{Config, ServerName};
+use sluice_ir::Config;
 use sluice_translate::{Changes, Options, Report, Snapshot, Translation, Updated};
 use sluice_xds::render::moves_balancing;
 use sluice_xds::{Discovery, RouteCache, Settings, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
-use tracing::info;
 
 use acknowledgements::Acknowledgements;
 use contain::Incident;
@@ -53,6 +53,7 @@ use posted::Posted;
 pub use reload_events::ReloadEvents;
 use removals::Removals;
 pub use report_log::ReportLog;
+use sizes::Sizes;
 use sluice_dataplane::nginx::{Configurations, Published};
 use sluice_health::Checks;
 use sluice_metrics::Controller;
@@ -61,6 +62,7 @@ use sluice_resolver::Names;
 use sluice_server::Served;
 use sluice_source::Event;
 use sluice_state::View;
+use sluice_xds_server::Batch;
 use unwritten::Unwritten;
 
 /// Longest wait for Envoys to acknowledge new endpoints before the filter may choose them.
@@ -102,8 +104,7 @@ pub struct Publisher {
     acknowledgements: Acknowledgements,
     names: Names,
     checks: Checks,
-    /// Numbers of hosts and backends that the log has.
-    logged: Option<(usize, usize)>,
+    sizes: Sizes,
     posted: Option<Posted>,
 }
 
@@ -155,7 +156,7 @@ impl Publisher {
             acknowledgements,
             names,
             checks,
-            logged: None,
+            sizes: Sizes::default(),
             posted: None,
         }
     }
@@ -342,13 +343,13 @@ impl Publisher {
         } else {
             #[cfg(debug_assertions)]
             let config = &*fault::for_envoys(config);
-            let mut publication = self.served.store.publication();
+            let mut batch = Batch::new(&self.served.store);
             let routing = Update::routing_with(
                 &mut self.routes,
                 config,
                 &self.settings,
                 Instant::now().into_std(),
-                &mut |part| publication.add(part),
+                &mut |part| batch.add(part),
             );
             #[cfg(debug_assertions)]
             let routing = fault::spoil(routing);
@@ -357,29 +358,16 @@ impl Publisher {
                 log.name_hosts(scopes);
                 log.advance(before, config)
             });
-            publication.add(routing);
-            let generation = publication.apply();
+            batch.add(routing);
+            let generation = batch.publish();
             self.feedback.await_generation(generation);
             self.acknowledgements.published(generation);
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
         let removals = Update::removals(before, config);
-        self.log_sizes();
+        self.sizes.log(&self.effective);
         removals
-    }
-
-    /// At most one line for each size: under churn there are many publications a minute.
-    fn log_sizes(&mut self) {
-        let Config {
-            servers, backends, ..
-        } = &self.effective;
-        let others = usize::from(servers.get(&ServerName::CatchAll).is_some());
-        let sizes = (servers.len() - others, backends.len());
-        if self.logged.replace(sizes) != Some(sizes) {
-            let (hosts, backends) = (counted(sizes.0, "host"), counted(sizes.1, "backend"));
-            info!("published {hosts}, {backends}");
-        }
     }
 
     async fn add_resources(&mut self, additions: Update) {
@@ -388,11 +376,6 @@ impl Publisher {
             self.served.store.answered(generation, ACKNOWLEDGED).await;
         }
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 async fn until(at: Option<Instant>) {

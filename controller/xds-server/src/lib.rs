@@ -5,7 +5,7 @@
 //!                           ^--- ACKs and NACKs: progress, refusals, counters ----/
 //! ```
 //!
-//! - [`store`]: state that the publisher and every stream share.
+//! - [`store`]: state that the publisher and every stream share. [`batch`]: updates that come in parts.
 //! - [`cache`]: all resources of one generation; [`message`]: one of them, compressed; [`history`]: recent changes; [`version`]: a hash of a
 //!   resource's bytes.
 //! - [`subscription`]: state of one client and one resource type; the delta protocol and the handling of a NACK.
@@ -25,6 +25,7 @@
 
 mod access_log;
 mod acknowledgement;
+mod batch;
 mod cache;
 mod client;
 mod dedup;
@@ -46,6 +47,7 @@ mod subscription;
 mod version;
 
 pub use access_log::{AccessLogEntry, AccessLogService};
+pub use batch::Batch;
 pub use ejection::Ejection;
 pub use ext_authz::{AuthzDecision, AuthzRequest, AuthzService, Changes, ClientCertificate};
 pub use ext_proc::{
@@ -55,4 +57,4 @@ pub use history::Generation;
 pub use nack::Nack;
 pub use publications::Acknowledged;
 pub use service::{Session, discovery_service};
-pub use store::{DataPlane, Decided, Publication, Revision, Stats, Status, Store};
+pub use store::{DataPlane, Decided, Revision, Stats, Status, Store};

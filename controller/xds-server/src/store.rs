@@ -96,26 +96,6 @@ pub struct Decided {
     pub refusals: Vec<Nack>,
 }
 
-/// What is published at once, packed part by part.
-#[derive(Debug)]
-pub struct Publication<'s> {
-    store: &'s Store,
-    difference: Difference,
-}
-
-impl Publication<'_> {
-    /// Adds an update. It is about other resources than those before.
-    pub fn add(&mut self, update: Update) {
-        self.store
-            .read(|cache| cache.add_to(&mut self.difference, update));
-    }
-
-    /// Publishes all of them. When they change nothing, nothing is sent.
-    pub fn apply(self) -> Generation {
-        self.store.publish(self.difference)
-    }
-}
-
 impl Store {
     /// Empty, and silent until something was applied that is complete.
     #[must_use]
@@ -129,16 +109,7 @@ impl Store {
         self.publish(self.read(|cache| cache.difference(update)))
     }
 
-    /// An empty publication.
-    #[must_use]
-    pub fn publication(&self) -> Publication<'_> {
-        Publication {
-            store: self,
-            difference: self.read(Cache::no_difference),
-        }
-    }
-
-    fn publish(&self, difference: Difference) -> Generation {
+    pub(crate) fn publish(&self, difference: Difference) -> Generation {
         // Nothing in `Cache::apply` panics, so a poisoned lock guards whole cache.
         let mut cache = self.0.cache.write().unwrap_or_else(PoisonError::into_inner);
         let generation = cache.apply(difference);

@@ -80,6 +80,9 @@ pub mod reasons {
     /// Its upstream.
     pub const UPSTREAM: &str =
         "a log without hosts: no Ingress sends the path to the upstream of the line";
+    /// The host, of several that its upstream may be of.
+    pub const OTHER_HOSTS: &str =
+        "to further hosts of the line's upstream: of a log without hosts, only the first is asked";
 }
 
 impl Plan {
@@ -174,7 +177,12 @@ impl Plan {
             .ok_or(reasons::UNREADABLE)
             .and_then(|recorded| probe(site, recorded));
         match probe {
-            Ok(probe) => self.add(probe, selection),
+            Ok((probe, has_one_host)) => {
+                if !has_one_host {
+                    *self.others.entry(reasons::OTHER_HOSTS).or_default() += 1;
+                }
+                self.add(probe, selection);
+            }
             Err(reason) => *self.others.entry(reason).or_default() += 1,
         }
     }
@@ -230,8 +238,8 @@ impl Selection {
     }
 }
 
-/// Finds whose a recorded request is.
-fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<Probe, &'static str> {
+/// Finds whose a recorded request is. `false`: it may have been for another host as well.
+fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<(Probe, bool), &'static str> {
     let Recorded {
         request,
         has_scheme,
@@ -241,9 +249,13 @@ fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<Probe, &'static 
     if body.is_none() && has_body(&request.method) {
         return Err(reasons::BODY);
     }
+    let mut has_one_host = true;
     let request = match (upstream, site) {
         (Some(upstream), Some(site)) => {
-            of_upstream(site, &request, &upstream).ok_or(reasons::UPSTREAM)?
+            let mut requests = of_upstream(site, &request, &upstream);
+            let first = requests.next().ok_or(reasons::UPSTREAM)?;
+            has_one_host = requests.next().is_none();
+            first
         }
         (Some(_), None) => return Err(reasons::UPSTREAM),
         (None, Some(site)) if !has_scheme => site.as_answered(request),
@@ -257,35 +269,42 @@ fn probe(site: Option<&Site<'_>>, recorded: Recorded) -> Result<Probe, &'static 
         return Err(reasons::HOST);
     }
     let body = body.unwrap_or_default();
-    Ok(Probe {
+    let probe = Probe {
         request,
         body,
         context,
         is_ours: false,
-    })
+    };
+    Ok((probe, has_one_host))
 }
 
-/// The request with a host from which its path leads to this upstream.
-fn of_upstream(site: &Site<'_>, request: &Request, upstream: &str) -> Option<Request> {
+/// The request with each host from which its path leads to this upstream.
+fn of_upstream(
+    site: &Site<'_>,
+    request: &Request,
+    upstream: &str,
+) -> impl Iterator<Item = Request> {
     let names = site.config.servers.iter().map(|(name, _)| name);
-    names.filter(|name| name.is_exact()).find_map(|name| {
-        let request = Request {
-            host: name.to_string(),
-            ..request.clone()
-        };
-        let request = site.as_answered(request);
-        let Outcome::Forward {
-            backends, canaries, ..
-        } = explain(site.config, &request).outcome
-        else {
-            return None;
-        };
-        let mut all = backends
-            .iter()
-            .chain(canaries.iter().map(|share| &share.backend));
-        all.any(|backend| upstream_name(&backend.id) == upstream)
-            .then_some(request)
-    })
+    names
+        .filter(|name| name.is_exact())
+        .filter_map(move |name| {
+            let request = Request {
+                host: name.to_string(),
+                ..request.clone()
+            };
+            let request = site.as_answered(request);
+            let Outcome::Forward {
+                backends, canaries, ..
+            } = explain(site.config, &request).outcome
+            else {
+                return None;
+            };
+            let mut all = backends
+                .iter()
+                .chain(canaries.iter().map(|share| &share.backend));
+            all.any(|backend| upstream_name(&backend.id) == upstream)
+                .then_some(request)
+        })
 }
 
 #[cfg(test)]

@@ -94,6 +94,7 @@ impl<'p> Reader<'p> {
                 }
                 '[' => self.class()?,
                 '\\' => self.escape()?,
+                '{' => self.repetition()?,
                 '.' if flags.breaks => self.replace(1, ANY)?,
                 letter => self.take(letter.len_utf8())?,
             }
@@ -110,7 +111,7 @@ impl<'p> Reader<'p> {
             self.take(kind.len())?;
         } else if let Some(name) = name(rest) {
             (!is_of_nginx(name) && self.names.insert(name)).then_some(())?;
-            self.replace(rest.find(name)? + name.len() + 1, "(")?;
+            self.replace(rest.find('>')? + 1, "(")?;
             // Without the name it would be another kind of group, or a verb.
             let is_other = self.rest.starts_with(['?', '*']);
             (!is_other).then_some(())?;
@@ -122,7 +123,8 @@ impl<'p> Reader<'p> {
                 self.replace(length, "")?;
                 // There is nothing that it would repeat.
                 let is_repeated = self.rest.starts_with(['*', '+', '?', '{']);
-                return (!is_repeated).then_some(Some(inner));
+                let is_joined = self.rest.starts_with(|next: char| self.joins(next));
+                return (!is_repeated && !is_joined).then_some(Some(inner));
             }
             let is_of_case = written.get(..end)?.contains('i');
             let case = inner.any_case.filter(|_| is_of_case);
@@ -137,6 +139,18 @@ impl<'p> Reader<'p> {
         Some(None)
     }
 
+    /// A whole one. Any other brace is a letter to PCRE, until something behind it is removed.
+    fn repetition(&mut self) -> Option<()> {
+        let end = self.rest.find('}')?;
+        let (least, most) = match self.rest.get(1..end)?.split_once(',') {
+            Some((least, most)) => (least, most),
+            None => (self.rest.get(1..end)?, ""),
+        };
+        let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+        let is_whole = !least.is_empty() && is_number(least) && is_number(most);
+        is_whole.then(|| self.take(end + 1))?
+    }
+
     fn class(&mut self) -> Option<()> {
         let length = class_length(self.rest)?;
         let mut inner = self.rest.get(..length)?;
@@ -144,11 +158,12 @@ impl<'p> Reader<'p> {
         while let Some(letter) = inner.chars().next() {
             let (length, by_number) = match number(inner) {
                 Some((length, numbered)) => (length, Some(numbered)),
+                None if inner.starts_with(r"\x") => return None,
                 None if letter == '\\' => (1 + inner.chars().nth(1)?.len_utf8(), None),
                 None => (letter.len_utf8(), None),
             };
             match by_number {
-                Some(numbered) => self.push_literal(numbered),
+                Some(numbered) => self.push_literal(numbered)?,
                 None => self.written.push_str(inner.get(..length)?),
             }
             inner = inner.get(length..)?;
@@ -158,17 +173,20 @@ impl<'p> Reader<'p> {
 
     fn escape(&mut self) -> Option<()> {
         if let Some((length, numbered)) = number(self.rest) {
-            self.push_literal(numbered);
+            self.push_literal(numbered)?;
             return self.replace(length, "");
         }
         match self.rest.chars().nth(1)? {
+            // Digits behind it would be of its number.
+            'x' => None,
             'A' => self.replace(2, "^"),
             'Z' => self.replace(2, "$"),
             'Q' => {
                 let quoted = self.rest.get(2..)?;
                 let end = quoted.find(r"\E").unwrap_or(quoted.len());
                 let text = quoted.get(..end).filter(|text| !text.is_empty())?;
-                text.chars().for_each(|letter| self.push_literal(letter));
+                text.chars()
+                    .try_for_each(|letter| self.push_literal(letter))?;
                 self.rest = quoted.get(end..)?;
                 self.rest = self.rest.strip_prefix(r"\E").unwrap_or(self.rest);
                 Some(())
@@ -178,12 +196,23 @@ impl<'p> Reader<'p> {
     }
 
     /// A character that stands for itself, in a class and elsewhere.
-    fn push_literal(&mut self, letter: char) {
+    fn push_literal(&mut self, letter: char) -> Option<()> {
+        (!self.joins(letter)).then_some(())?;
         // To some, `\<` is the beginning of a word.
         if letter.is_ascii_punctuation() && !matches!(letter, '<' | '>') {
             self.written.push('\\');
         }
         self.written.push(letter);
+        Some(())
+    }
+
+    /// True if a character would be part of the number of a group, `\1`, that is before it.
+    fn joins(&self, letter: char) -> bool {
+        let before = self
+            .written
+            .trim_end_matches(|digit: char| digit.is_ascii_digit());
+        let backslashes = before.len() - before.trim_end_matches('\\').len();
+        letter.is_ascii_digit() && before.len() < self.written.len() && backslashes % 2 == 1
     }
 
     fn take(&mut self, length: usize) -> Option<()> {

@@ -7,6 +7,7 @@ use crate::{Subject, check, re2};
 fn what_has_several_words_has_common_ones() {
     for (pattern, expected) in [
         ("/(?<n>[a-z]+)/(?P<m>.)", "/([a-z]+)/(.)"),
+        ("/(?P<P>a)", "/(a)"),
         ("/a(?i)b|c", "/a(?i:b)|(?i:c)"),
         ("/(a(?i)b|c)d", "/(a(?i:b)|(?i:c))d"),
         ("/a(?i)b(?-i)c|d", "/a(?i:b)(?-i:c)|(?-i:d)"),
@@ -66,6 +67,14 @@ fn what_is_not_surely_the_same_is_refused() {
         r"/\xe9",
         r"/\x{e9}",
         r"/\x4",
+        r"/\x4\x31",
+        r"/\x(?s)41",
+        r"/\x\Q41\E",
+        r"/[\x4\x31]",
+        "/a{2(?s)}",
+        r"/a{\x32}",
+        r"/a{\Q2\E}",
+        r"/a{(?<n>2)}",
         r"/\Q\E",
         r"/a\Q\E*",
         r"/a\E*",
@@ -107,6 +116,12 @@ const PARTS: &[&str] = &[
     "+",
     "?",
     "?i)",
+    "a{2",
+    "{",
+    "}",
+    r"\x32",
+    r"\x4",
+    r"\1",
     "$",
 ];
 const TEXTS: &[&str] = &[

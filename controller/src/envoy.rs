@@ -26,7 +26,7 @@ use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tracing::info;
+use tracing::{error, info};
 
 use crate::args::RunEnvoy;
 use crate::signals::Signals;
@@ -66,7 +66,12 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
 
     let grace = tokio::select! {
         () = signals.wait() => args.shutdown.shutdown_grace_period,
-        _ = tasks.failed() => 0,
+        failure = tasks.failed() => {
+            if failure.is_unexplained() {
+                error!("{failure}");
+            }
+            0
+        }
     };
     info!("stopping");
     // Load balancers get the grace period to notice; until then everything is served as before.

@@ -19,7 +19,7 @@ use sluice_xds::{Certificate, KEY_FILE, Settings};
 use sluice_xds_server::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::admin_services::{AdminInputs, AdminServices};
 use crate::args::{DataPlane, ListenAddress, NativeBalancing, ObjectSource, Run};
@@ -102,7 +102,12 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let grace = tokio::select! {
         () = signals.wait() => args.shutdown.shutdown_grace_period,
         () = started.admin.stop.asked() => args.shutdown.shutdown_grace_period,
-        _ = tasks.failed() => 0,
+        failure = tasks.failed() => {
+            if failure.is_unexplained() {
+                error!("{failure}");
+            }
+            0
+        }
     };
     info!("stopping");
     started.admin.health.stop();

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use sluice_tests::artifacts::{self, repository};
 
-use crate::flags::help;
+use crate::flags::{help, listed_commands};
 
 /// Folders with pages, and the pages of the root.
 const FOLDERS: [&str; 9] = [
@@ -34,26 +34,29 @@ pub(crate) struct Documented {
 #[test]
 fn documented_commands_exist_with_their_flags() -> Result<()> {
     let mut helps: BTreeMap<String, String> = BTreeMap::new();
-    let commands = documented("sluice ")?;
-    ensure!(commands.len() > 30, "{} commands found", commands.len());
-    for Documented { page, words } in commands {
+    let all = documented("sluice ")?;
+    ensure!(all.len() > 30, "{} commands found", all.len());
+    for Documented { page, words } in all {
         let Some(first) = words.first().filter(|word| is_a_command(word)) else {
             continue;
         };
-        // Those of the plugin are its own.
-        let of_plugin = words
-            .get(1)
-            .filter(|word| first == "kubectl" && is_a_command(word));
-        let command = &of_plugin.map_or_else(|| first.clone(), |word| format!("{first} {word}"));
-        if !helps.contains_key(command) {
-            let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-            let text = help(&words).with_context(|| page.display().to_string())?;
-            helps.insert(command.clone(), text);
+        let mut command = first.clone();
+        for word in words.iter().skip(1).map(Some).chain([None]) {
+            if !helps.contains_key(&command) {
+                let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+                let text = help(&words).with_context(|| page.display().to_string())?;
+                helps.insert(command.clone(), text);
+            }
+            let mut below = listed_commands(&helps[&command]);
+            match word.filter(|word| below.any(|name| name == word.as_str())) {
+                Some(word) => command = format!("{command} {word}"),
+                None => break,
+            }
         }
         for flag in words.iter().filter_map(|word| flag(word)) {
             ensure!(
-                helps[command].contains(&format!("{flag}["))
-                    || helps[command].contains(&format!("{flag} ")),
+                helps[&command].contains(&format!("{flag}["))
+                    || helps[&command].contains(&format!("{flag} ")),
                 "{}: sluice {command} has no {flag}",
                 page.display()
             );

@@ -53,7 +53,8 @@ fn write_sections(page: &mut String, command: &[&str]) -> Result<()> {
         lines.join("\n").trim_end()
     )?;
     // kubectl's plugin has some of ours, too.
-    let own = commands(&help).filter(|name| !COMMANDS.contains(name));
+    let is_ours = |name: &&str| command == ["kubectl"] && COMMANDS.contains(name);
+    let own = listed_commands(&help).filter(|name| !is_ours(name));
     for name in own {
         write_sections(page, &[command, &[name]].concat())?;
     }
@@ -61,7 +62,7 @@ fn write_sections(page: &mut String, command: &[&str]) -> Result<()> {
 }
 
 /// Those that a help lists.
-fn commands(help: &str) -> impl Iterator<Item = &str> {
+pub(super) fn listed_commands(help: &str) -> impl Iterator<Item = &str> {
     let listed = help
         .split_once("\nCommands:\n")
         .map_or("", |(_, listed)| listed);
@@ -84,8 +85,8 @@ pub(super) fn help(arguments: &[&str]) -> Result<String> {
 /// A new command has a section.
 pub(super) fn every_command_is_there() -> Result<()> {
     let help = help(&["--help"])?;
-    ensure!(commands(&help).next().is_some(), "no commands");
-    for name in commands(&help) {
+    ensure!(listed_commands(&help).next().is_some(), "no commands");
+    for name in listed_commands(&help) {
         ensure!(
             COMMANDS.contains(&name),
             "docs/flags.md has no `sluice {name}`"

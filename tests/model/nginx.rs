@@ -1,4 +1,4 @@
-//! A real nginx with our module and the filter as it is shipped.
+//! A real nginx with our module and its filter.
 
 use std::fs;
 use std::net::SocketAddr;

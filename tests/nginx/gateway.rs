@@ -72,7 +72,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// With the filter as it is shipped, in this form.
+    /// With the filter in this form.
     pub(crate) async fn start(form: Form, fixture: Fixture) -> Result<Gateway> {
         let module = artifacts::nginx_module()?;
         Gateway::with(fixture, &module, TWO_WORKERS, &form.directive()?).await
@@ -160,7 +160,7 @@ pub(crate) fn server(addr: SocketAddr, location: &str) -> String {
     )
 }
 
-/// nginx alone, with the filter as it is shipped, and tables that do not change.
+/// nginx alone, with the filter and tables that do not change.
 pub(crate) struct Fixed {
     pub(crate) nginx: Nginx,
     port: Port,

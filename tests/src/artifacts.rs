@@ -54,7 +54,7 @@ pub fn envoy_module() -> Result<PathBuf> {
     )
 }
 
-/// The same in a debug build, which fails when a request asks for it.
+/// The same in a debug build, which fails when a request asks for it where [`FAULTS`] is set.
 pub fn debug_envoy_module() -> Result<PathBuf> {
     find(
         "SLUICE_DEBUG_ENVOY_MODULE",
@@ -104,7 +104,7 @@ pub fn nginx_module() -> Result<PathBuf> {
     )
 }
 
-/// The same in a debug build, which fails when a request asks for it.
+/// The same in a debug build, which fails when a request asks for it where [`FAULTS`] is set.
 pub fn debug_nginx_module() -> Result<PathBuf> {
     find(
         "SLUICE_DEBUG_NGINX_MODULE",
@@ -114,7 +114,7 @@ pub fn debug_nginx_module() -> Result<PathBuf> {
 }
 
 /// In the environment of a data plane whose clients may ask a debug build to fail.
-pub const FAULTS: &str = "SLUICE_TEST_FAULTS";
+pub const FAULTS: &str = "SLUICE_FILTER_FAULTS";
 
 /// ModSecurity's module for nginx, which `cargo xtask setup` installs.
 pub fn nginx_modsecurity_module() -> PathBuf {

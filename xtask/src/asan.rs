@@ -44,7 +44,9 @@ pub(crate) fn module() -> Result<PathBuf> {
         &triple,
     ]);
     command.arg("--target-dir").arg(&folder);
-    command.env("CARGO_PROFILE_MODULE_DEBUG_ASSERTIONS", "true");
+    command
+        .env("CARGO_PROFILE_MODULE_DEBUG_ASSERTIONS", "true")
+        .env("CARGO_PROFILE_MODULE_OVERFLOW_CHECKS", "true");
     command.env("RUSTC_BOOTSTRAP", "1").env(
         "RUSTFLAGS",
         "-Zsanitizer=address -Cdebuginfo=1 -Cstrip=none",

@@ -140,7 +140,7 @@ pub(crate) struct Modules {
     pub(crate) nginx: PathBuf,
 }
 
-/// As quick to build as the tests, with whose dependencies they are linked, and with all checks of a debug build.
+/// Debug builds, linked with the dependencies that were compiled for the tests.
 pub(crate) fn debug_modules() -> Result<Modules> {
     // wasm has other symbols than a program of this machine, which the linker would miss.
     let excluded = ["xtask", "sluice-filter"];

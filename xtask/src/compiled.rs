@@ -11,7 +11,7 @@ use crate::target;
 /// In the folder of a profile. Names of files in them say features and flags, so that cargo takes those that fit and compiles the rest.
 const PARTS: [&str; 3] = ["deps", "build", ".fingerprint"];
 
-/// Lends the dependencies in `target` to a folder that is built into for the first time. `profile`: `module`, or
+/// Lends the dependencies in `target` to a folder that is built into for the first time. `profile`: `filter`, or
 /// `wasm32-wasip1/filter`.
 pub(crate) fn lend(folder: &Path, profile: &str) -> Result<()> {
     let to = folder.join(profile);
@@ -28,7 +28,7 @@ pub(crate) fn lend(folder: &Path, profile: &str) -> Result<()> {
     Ok(())
 }
 
-/// Files are linked, not copied. Crates of the workspace are left out: a module has the same file name whatever its features, and the
+/// Files are linked, not copied. Crates of the workspace are left out: the filter has the same file name whatever its features, and the
 /// linker would write over the other one.
 fn link(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;

@@ -46,8 +46,8 @@ cargo xtask <task>
                                    kubectl sluice for krew: archives, and the manifest for where they are published. --arch: for
                                    this one instead of both. --program: pack this one instead of building it
   test [--lint] [--shipped] [ARGS] all tests; ARGS go to the test runner (a name to filter by).
-                                   --lint, or CI=true: format, clippy, documentation and dependencies first.
-                                   --shipped: of the modules as they are shipped, which take longer to build
+                                   --lint, or CI=true: format, clippy, documentation, dependencies and fuzz targets first.
+                                   --shipped: with release builds of the modules, which take longer
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
                                    plays a file of acceptance cases; fails when one of them does
   recordings FILE [--only ID] [--data-plane nginx] [--write]

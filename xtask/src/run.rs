@@ -100,7 +100,7 @@ struct Tested {
     prepared: Prepared,
     nginx: Nginx,
     envoy_module: PathBuf,
-    /// They fail when a request asks for it.
+    /// Tests of faults run these.
     debug_modules: Modules,
     /// The filter as native code that counts its instructions.
     metered: PathBuf,

@@ -21,11 +21,10 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_listener::{
     HandshakeLimits, ListenerLimits, ServerTls, TlsFile, TlsFiles, serve_router, with_write_timeout,
 };
-use sluice_translate::{Admission, Object, Options, Rules, admit};
+use sluice_translate::{Admission, Ingress, Object, Options, Rules, admit};
 use tokio::sync::Semaphore;
 use tracing::info;
 

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::Action;
 use sluice_source::{Location, Places, Problem};
 use sluice_translate::{
-    Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
+    Ingress, Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, Snapshot, is_ours,
+    translate,
 };
 
 use super::nginx_renderer::ClosedRoutes;
@@ -140,7 +140,7 @@ impl Findings {
         };
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
         for ingress in ingresses {
-            let key = key_of(ingress);
+            let key = ingress.key();
             let reports = reports.remove(&key).unwrap_or_default();
             let mut finding = Finding::from_reports(ingress, &reports, &outcome, extent, options);
             if let Some(remark) = hints::about_namespace(ingress, options) {
@@ -252,7 +252,7 @@ impl Finding {
         extent: Extent,
         options: &Options,
     ) -> Self {
-        let key = key_of(ingress);
+        let key = ingress.key();
         let is_elsewhere = |report: &Report| report.missing.is_some() && extent == Extent::Part;
         let changes = reports
             .iter()
@@ -365,12 +365,4 @@ fn closed(snapshot: &Snapshot, by_nginx: &ClosedRoutes) -> BTreeSet<ObjectKey> {
         .filter(|route| matches!(route.action, Action::Denied) || by_nginx.contains(&route.id))
         .filter_map(|route| snapshot.owner(&route.id).cloned())
         .collect()
-}
-
-fn key_of(ingress: &Ingress) -> ObjectKey {
-    let metadata = &ingress.metadata;
-    ObjectKey::new(
-        metadata.namespace.clone().unwrap_or_default(),
-        metadata.name.clone().unwrap_or_default(),
-    )
 }

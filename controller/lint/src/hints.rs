@@ -1,8 +1,9 @@
 //! Hints about manifests that are valid but often not intended: the lints of `kubectl ingress-nginx lint`, and annotations of
 //! other controllers that look like ours.
 
-use k8s_openapi::api::networking::v1::Ingress;
-use sluice_translate::{DataPlane, Kind, ObjectKey, ObjectRef, Options, Resources, Severity};
+use sluice_translate::{
+    DataPlane, Ingress, Kind, ObjectKey, ObjectRef, Options, Resources, Severity,
+};
 
 use super::remark::Remark;
 
@@ -26,7 +27,7 @@ const OTHERS: [(&str, &str); 3] = [
 
 /// Everything worth a word. `prefix`: of ingress-nginx's annotations, without the slash.
 pub(crate) fn about(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
-    let annotations = ingress.metadata.annotations.iter().flatten();
+    let annotations = ingress.annotations.iter();
     let mut hints: Vec<Remark> = annotations
         .filter_map(|(key, value)| about_annotation(key, value, prefix))
         .collect();
@@ -39,8 +40,7 @@ pub(crate) fn about(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
 /// A path that is the target itself is not rewritten.
 fn one_target(ingress: &Ingress, prefix: &str) -> Option<Remark> {
     const NAME: &str = "rewrite-target";
-    let annotations = ingress.metadata.annotations.as_ref()?;
-    let target = annotations.get(&format!("{prefix}/{NAME}"))?.trim();
+    let target = ingress.annotations.get(&format!("{prefix}/{NAME}"))?.trim();
     let spec = ingress.spec.as_ref()?;
     let rules = spec.rules.iter().flatten();
     let mut paths = rules
@@ -59,7 +59,7 @@ fn literal_patterns(ingress: &Ingress, prefix: &str) -> Vec<Remark> {
     const OF_PATTERNS: [char; 5] = ['*', '+', '(', ')', '$'];
     const TEXT: &str = "compared as a text, as in ingress-nginx, unless another Ingress of the host has use-regex or rewrite-target; for a pattern \
                         set use-regex: \"true\" and pathType: ImplementationSpecific";
-    let annotations = ingress.metadata.annotations.iter().flatten();
+    let annotations = ingress.annotations.iter();
     let mut names = annotations.filter_map(|(key, value)| Some((name(key, prefix)?, value)));
     // A value that is neither is reported.
     let makes_patterns = names
@@ -83,10 +83,8 @@ fn class(ingress: &Ingress) -> Option<Remark> {
     const SAME: &str = "not needed beside spec.ingressClassName; older versions of Kubernetes accept no new Ingress with both";
     const OTHER: &str = "not the class of spec.ingressClassName, which decides; Kubernetes accepts no new Ingress with two classes";
     let spec = ingress.spec.as_ref();
-    let named = spec.and_then(|spec| spec.ingress_class_name.as_ref());
-    let annotations = ingress.metadata.annotations.as_ref();
-    let annotated = annotations.and_then(|all| all.get(CLASS));
-    match (named, annotated) {
+    let named = spec.and_then(|spec| spec.ingress_class_name.as_deref());
+    match (named, ingress.annotations.get(CLASS)) {
         (None, None) => Some(hint("spec.ingressClassName", NONE)),
         (Some(named), Some(annotated)) => {
             let text = if named == annotated { SAME } else { OTHER };
@@ -99,9 +97,9 @@ fn class(ingress: &Ingress) -> Option<Remark> {
 /// Without the module its paths answer 503, and only the machine that serves knows.
 pub(crate) fn about_passthrough(ingress: &Ingress, options: &Options) -> Option<Remark> {
     const NAME: &str = "ssl-passthrough";
-    let annotations = ingress.metadata.annotations.as_ref()?;
     let prefix = &options.annotations_prefix;
-    let is_on = annotations
+    let is_on = ingress
+        .annotations
         .get(&format!("{prefix}/{NAME}"))
         .is_some_and(|value| value.trim() == "true");
     let is_needed = is_on && options.ssl_passthrough;
@@ -113,7 +111,7 @@ pub(crate) fn about_passthrough(ingress: &Ingress, options: &Options) -> Option<
 /// An Ingress that this controller does not see.
 pub(crate) fn about_namespace(ingress: &Ingress, options: &Options) -> Option<Remark> {
     let watched = options.watch_namespace.as_ref()?;
-    let namespace = ingress.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = ingress.namespace();
     (namespace != watched).then(|| {
         let text = format!("{namespace} is not watched (--watch-namespace {watched}); left out");
         hint("metadata.namespace", text)
@@ -122,13 +120,13 @@ pub(crate) fn about_namespace(ingress: &Ingress, options: &Options) -> Option<Re
 
 /// A class of its own is how people run several ingress-nginx side by side.
 pub(crate) fn about_class(ingress: &Ingress, prefix: &str) -> Option<Remark> {
-    let annotations = ingress.metadata.annotations.as_ref()?;
-    annotations.keys().find(|key| name(key, prefix).is_some())?;
+    let mut annotations = ingress.annotations.iter();
+    annotations.find(|(key, _)| name(key, prefix).is_some())?;
     let field = ingress
         .spec
         .as_ref()
-        .and_then(|spec| spec.ingress_class_name.as_ref());
-    let class = field.or_else(|| annotations.get(CLASS))?;
+        .and_then(|spec| spec.ingress_class_name.as_deref());
+    let class = field.or_else(|| ingress.annotations.get(CLASS))?;
     let text = format!(
         "it has annotations of ingress-nginx; if its class is one of ingress-nginx, judge it with --ingress-class {class:?}"
     );

@@ -1,10 +1,9 @@
 //! Remarks about an object.
 
-use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::ReasonCode;
 use sluice_source::Location;
-use sluice_translate::{Report, Severity, field_path};
+use sluice_translate::{Ingress, Report, Severity, field_path};
 
 use super::Extent;
 

@@ -95,8 +95,7 @@ fn canaries(collected: &Collected, options: &Options) -> BTreeSet<String> {
         let Object::Ingress(ingress) = object else {
             return false;
         };
-        let annotations = ingress.metadata.annotations.as_ref();
-        let value = annotations.and_then(|all| all.get(&annotation));
+        let value = ingress.annotations.get(&annotation);
         value.is_some_and(|value| value::bool(value) == Ok(true))
     };
     let canaries = collected.ingresses.iter().filter(is_canary);

@@ -49,6 +49,14 @@ pub struct Failure {
     cause: Cause,
 }
 
+impl Failure {
+    /// True if the task has ended without a panic and without an error.
+    #[must_use]
+    pub fn is_unexplained(&self) -> bool {
+        self.cause == Cause::End
+    }
+}
+
 /// Why a task is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Cause {
@@ -167,7 +175,7 @@ impl Tasks {
             Ok(Ok(())) => Cause::End,
         };
         let failure = Failure { task, cause };
-        // Another is what the process ends with, and is said then; unless it ends with the error by which this one's channels are gone.
+        // Other failures are reported when the process ends. An end that follows another task's error is not reported.
         if matches!(failure.cause, Cause::Panic(_)) {
             error!("{failure}");
         }

@@ -6,9 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Canary, Config, HttpRoute, RouteId, ServerName};
-use sluice_translate_engine::{Kind, Object, ObjectKey, ObjectRef, Snapshot};
+use sluice_translate_engine::{Ingress, Kind, Object, ObjectKey, ObjectRef, Snapshot};
 
 use crate::annotations::{Scope, find};
 use crate::{Options, Resources, translate};
@@ -144,8 +143,10 @@ fn annotations(
     key: &ObjectKey,
 ) -> impl Iterator<Item = Setting> {
     let ingress = resources.ingresses.get(key).cloned();
-    let annotations = ingress.and_then(|ingress| ingress.metadata.annotations.clone());
-    let annotations = annotations.unwrap_or_default().into_iter();
+    let annotations = ingress.iter().flat_map(|it| it.annotations.iter());
+    let annotations: Vec<(String, String)> = annotations
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
     let (prefix, object) = (
         options.annotations_prefix.clone(),
         ObjectRef {
@@ -153,7 +154,7 @@ fn annotations(
             key: key.clone(),
         },
     );
-    annotations.filter_map(move |(name, value)| {
+    annotations.into_iter().filter_map(move |(name, value)| {
         // One that nobody knows is reported, and has no effect.
         find(name.strip_prefix(&prefix)?.strip_prefix('/')?)?;
         Some(Setting {
@@ -213,7 +214,7 @@ impl Resources {
         }
         let whole = Arc::clone(self.ingresses.get(key)?);
         let mut rest = whole.as_ref().clone();
-        rest.metadata.annotations.as_mut()?.remove(&setting.name);
+        rest.annotations = rest.annotations.without(&setting.name);
         self.apply(Object::Ingress(Arc::new(rest)));
         Some(Object::Ingress(whole))
     }

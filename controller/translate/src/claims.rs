@@ -3,9 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Hostname, ServerName};
-use sluice_translate_engine::{Age, ObjectKey, age};
+use sluice_translate_engine::{Age, Ingress, ObjectKey, age};
 
 use crate::servers::names;
 
@@ -24,7 +23,7 @@ pub(crate) struct Claims {
 
 impl Claims {
     pub(crate) fn add(&mut self, ingress: &Ingress) {
-        let age = Some(age(&ingress.metadata));
+        let age = Some(age(ingress));
         self.wildcards
             .extend(wildcards(ingress).map(|suffix| (suffix, age.clone())));
         for (host, path) in paths(ingress) {
@@ -35,7 +34,7 @@ impl Claims {
     }
 
     pub(crate) fn remove(&mut self, ingress: &Ingress) {
-        let age = Some(age(&ingress.metadata));
+        let age = Some(age(ingress));
         for suffix in wildcards(ingress) {
             self.wildcards.remove(&(suffix, age.clone()));
         }

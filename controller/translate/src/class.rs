@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_syntax::shortened;
+use sluice_translate_engine::Ingress;
 
 use crate::{Options, Resources};
 
@@ -16,11 +16,10 @@ pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 /// True if an Ingress is this controller's, by its namespace and the IngressClasses in `resources`.
 #[must_use]
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
-    let namespace = ingress.metadata.namespace.as_ref();
     options
         .watch_namespace
         .as_ref()
-        .is_none_or(|watched| Some(watched) == namespace)
+        .is_none_or(|watched| watched == ingress.namespace())
         && Classes::read(resources, options).judge(ingress, options) == ClassDecision::Ours
 }
 
@@ -63,13 +62,8 @@ impl Classes {
                 unknown_class(name, options)
             };
         }
-        let annotation = ingress
-            .metadata
-            .annotations
-            .as_ref()
-            .and_then(|all| all.get(ANNOTATION));
-        match annotation {
-            Some(value) if *value == options.ingress_class => ClassDecision::Ours,
+        match ingress.annotations.get(ANNOTATION) {
+            Some(value) if value == options.ingress_class => ClassDecision::Ours,
             Some(value) => ClassDecision::OtherClass {
                 field: "annotation kubernetes.io/ingress.class",
                 reason: format!(

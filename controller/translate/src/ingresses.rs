@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::Hostname;
 use sluice_syntax::value;
 use sluice_translate_engine::{
-    Age, Assembled, DependencyTracker, Flags, Kind, Member, Membership, ObjectCache, ObjectKey,
-    RouteInput, Seniority, SharedInputs, UpstreamOptions, Wildcards, age, key_of_age,
+    Age, Assembled, DependencyTracker, Flags, Ingress, Kind, Member, Membership, ObjectCache,
+    ObjectKey, RouteInput, Seniority, SharedInputs, UpstreamOptions, Wildcards, age, key_of_age,
 };
 
 use crate::annotations::{Context, canonical};
@@ -83,9 +82,7 @@ impl RouteInput for Ingresses<'_> {
             return Membership::None;
         };
         match settings.class_match(ingress, self.options) {
-            ClassMatch::Ours => {
-                Membership::Ours(member((false, age(&ingress.metadata)), ingress.as_ref()))
-            }
+            ClassMatch::Ours => Membership::Ours(member((false, age(ingress)), ingress.as_ref())),
             ClassMatch::OtherClass(report) => Membership::OtherClass(report),
             ClassMatch::Unwatched => Membership::None,
         }
@@ -135,9 +132,9 @@ impl RouteInput for Ingresses<'_> {
 }
 
 fn is_canary(ingress: &Ingress) -> bool {
-    let mut annotations = ingress.metadata.annotations.iter().flatten();
+    let mut annotations = ingress.annotations.iter();
     annotations.any(|(key, text)| {
-        let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
+        let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
         canonical(name) == "canary" && value::bool(text) == Ok(true)
     })
 }

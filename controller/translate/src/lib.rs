@@ -56,9 +56,10 @@ pub use options::{Options, STREAM_CONNECTIONS};
 pub use resources::Resources;
 pub use sluice_syntax::{CertInfo, DnsName};
 pub use sluice_translate_engine::{
-    AddressPolicy, CLOSED, Carries, Change, Changes, EndpointHealth, EndpointSlice, Forbidden,
-    InvalidObject, Kind, METADATA_NETWORKS, Object, ObjectKey, ObjectRef, Pod, Provenance, Report,
-    Resolution, RouteOwner, Service, Severity, Snapshot, Updated, field_path, ids, why_closed,
+    AddressPolicy, AnnotationTexts, CLOSED, Carries, Change, Changes, EndpointHealth,
+    EndpointSlice, Forbidden, Ingress, InvalidObject, Kind, METADATA_NETWORKS, Object, ObjectKey,
+    ObjectRef, Pod, Provenance, Report, Resolution, RouteOwner, Service, Severity, Snapshot,
+    Updated, field_path, ids, why_closed,
 };
 pub use snippet::{harmless_directives, own_headers};
 pub use support::{DataPlane, Support, Supports};

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::networking::v1::IngressClass;
 use sluice_ir::BackendId;
 use sluice_syntax::DnsName;
 use sluice_translate_engine::{
-    Change, EndpointHealth, Kind, Object, ObjectCache, ObjectKey, Resolution, Service, put,
+    Change, EndpointHealth, Ingress, Kind, Object, ObjectCache, ObjectKey, Resolution, Service, put,
 };
 
 use crate::claims::Claims;

@@ -1,9 +1,8 @@
 //! Settings that all Ingresses share. When they change, everything is translated again.
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, GlobalConfig, ReasonCode};
 use sluice_translate_engine::{
-    BackendRefs, Kind, ObjectRef, PrecedenceTier, Report, Severity, SharedInputs, key_of,
+    BackendRefs, Ingress, Kind, ObjectRef, PrecedenceTier, Report, Severity, SharedInputs,
 };
 
 use crate::annotations::CATALOGUES;
@@ -58,7 +57,7 @@ impl Settings {
 
     /// Matches an Ingress against the classes and the namespace that are served.
     pub(crate) fn class_match(&self, ingress: &Ingress, options: &Options) -> ClassMatch {
-        let key = key_of(&ingress.metadata);
+        let key = ingress.key();
         if options
             .watch_namespace
             .as_ref()

@@ -1,8 +1,7 @@
 //! Translation of everything, and of some Ingresses alone.
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate_engine as engine;
-use sluice_translate_engine::{Changes, Seniority};
+use sluice_translate_engine::{Changes, Ingress, Seniority};
 
 use crate::ingresses::{Ingresses, member};
 use crate::settings::Settings;

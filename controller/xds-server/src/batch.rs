@@ -23,7 +23,7 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Adds one.
+    /// Adds one, which is about other resources than those before.
     pub fn add(&mut self, update: Update) {
         self.store
             .read(|cache| cache.add_to(&mut self.difference, update));

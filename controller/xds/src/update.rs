@@ -69,8 +69,8 @@ impl Update {
         self.change(kind, name, Change::Remove);
     }
 
-    /// Changes nothing of one resource: another update does.
-    pub(crate) fn leave(&mut self, kind: ResourceType, name: &str) {
+    /// Drops the change of one resource: another update has it.
+    pub(crate) fn forget(&mut self, kind: ResourceType, name: &str) {
         self.changes.remove(&(kind, name.into()));
     }
 

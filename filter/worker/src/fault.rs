@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use sluice_filter_core::Request;
 
 /// In the environment of a data plane whose clients may ask for faults.
-const VARIABLE: &str = "SLUICE_TEST_FAULTS";
+const VARIABLE: &str = "SLUICE_FILTER_FAULTS";
 const HEADER: &str = "x-test-panic";
 
-/// Panics if the request has the header `x-test-panic` and this process the variable `SLUICE_TEST_FAULTS`. Nothing of it is in a build
+/// Panics if the request has the header `x-test-panic` and this process the variable `SLUICE_FILTER_FAULTS`. Nothing of it is in a build
 /// without debug assertions, as all shipped ones are.
 #[inline]
 pub fn panic_if_asked(request: &impl Request) {

@@ -5,10 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress, IngressSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressSpec};
 use serde_json::Value;
-use sluice_translate::{Kind, Object, ObjectKey, Options, Resources, is_ours};
+use sluice_translate::{Ingress, Kind, Object, ObjectKey, Options, Resources, is_ours};
 
 use super::named::Uses;
 use super::references::{self, Name};
@@ -208,27 +207,19 @@ impl Ingresses {
 }
 
 fn class_of(ingress: &Ingress) -> Ingress {
-    let annotations = ingress.metadata.annotations.iter().flatten();
-    let class = annotations.filter(|(key, _)| key.as_str() == sluice_translate::CLASS_ANNOTATION);
-    let annotations = class
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
+    let class = ingress.annotations.iter();
+    let class = class.filter(|(key, _)| *key == sluice_translate::CLASS_ANNOTATION);
     let ingress_class_name = ingress
         .spec
         .as_ref()
         .and_then(|spec| spec.ingress_class_name.clone());
-    Ingress {
-        metadata: ObjectMeta {
-            namespace: ingress.metadata.namespace.clone(),
-            annotations: Some(annotations),
-            ..ObjectMeta::default()
-        },
-        spec: Some(IngressSpec {
-            ingress_class_name,
-            ..IngressSpec::default()
-        }),
-        status: None,
-    }
+    let mut kept = Ingress::named(&ObjectKey::new(ingress.namespace(), ""));
+    kept.annotations = class.collect();
+    kept.spec = Some(IngressSpec {
+        ingress_class_name,
+        ..IngressSpec::default()
+    });
+    kept
 }
 
 impl IngressStatus {
@@ -321,13 +312,9 @@ mod tests {
         let mut resources = Resources::default();
         resources.apply(class("nginx", "k8s.io/ingress-nginx"));
         let mut by_annotation = ingress("other", "cert");
-        by_annotation.metadata.annotations = Some(
-            [(
-                sluice_translate::CLASS_ANNOTATION.to_owned(),
-                "nginx".to_owned(),
-            )]
-            .into(),
-        );
+        by_annotation.annotations = [(sluice_translate::CLASS_ANNOTATION, "nginx")]
+            .into_iter()
+            .collect();
         by_annotation.spec.as_mut().unwrap().ingress_class_name = None;
         let ingresses = [
             ingress("nginx", "cert"),

@@ -5,9 +5,8 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate::global::KEYS;
-use sluice_translate::{Kind, ObjectKey, annotations};
+use sluice_translate::{Ingress, Kind, ObjectKey, annotations};
 
 /// A Secret or a ConfigMap, by name.
 pub(super) type Name = (Kind, ObjectKey);
@@ -15,7 +14,7 @@ pub(super) type Name = (Kind, ObjectKey);
 /// References of an Ingress, whether they exist or not, and whatever the prefix of its annotations. Permission to use them is
 /// up to the translation.
 pub(super) fn named_by(ingress: &Ingress) -> BTreeSet<Name> {
-    let namespace = ingress.metadata.namespace.as_deref().unwrap_or_default();
+    let namespace = ingress.namespace();
     let tls = ingress
         .spec
         .iter()
@@ -24,7 +23,7 @@ pub(super) fn named_by(ingress: &Ingress) -> BTreeSet<Name> {
         .filter_map(|tls| tls.secret_name.as_deref())
         .filter(|name| !name.is_empty());
     let tls = tls.map(|name| (Kind::Secret, ObjectKey::new(namespace, name)));
-    let annotated = ingress.metadata.annotations.iter().flatten();
+    let annotated = ingress.annotations.iter();
     let annotated = annotated.filter_map(|(key, value)| {
         let (_, name) = key.rsplit_once('/')?;
         let kind = annotations::referenced_kind(name)?;

@@ -2,21 +2,21 @@
 
 use std::cmp::Reverse;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::{ObjectKey, key_of};
+use crate::{Ingress, ObjectKey};
 
 /// The order in which objects are read: the oldest first, those that are being deleted (`true`) after all others; of the same age by
 /// name, the last first.
 pub type Age = (bool, Option<Time>, Reverse<ObjectKey>);
 
-/// The age of an object.
+/// The age of an Ingress.
 #[must_use]
-pub fn age(metadata: &ObjectMeta) -> Age {
+pub fn age(ingress: &Ingress) -> Age {
     (
-        metadata.deletion_timestamp.is_some(),
-        metadata.creation_timestamp.clone(),
-        Reverse(key_of(metadata)),
+        ingress.is_being_deleted,
+        ingress.created.clone(),
+        Reverse(ingress.key()),
     )
 }
 
@@ -29,25 +29,23 @@ mod tests {
 
     use super::*;
 
-    fn object(name: &str, created: i64, is_deleted: bool) -> ObjectMeta {
-        let at = |seconds| Some(Time(Timestamp::from_second(seconds).unwrap()));
-        ObjectMeta {
-            name: Some(name.to_owned()),
-            creation_timestamp: at(created),
-            deletion_timestamp: at(100).filter(|_| is_deleted),
-            ..ObjectMeta::default()
+    fn ingress(name: &str, created: i64, is_being_deleted: bool) -> Ingress {
+        Ingress {
+            created: Some(Time(Timestamp::from_second(created).unwrap())),
+            is_being_deleted,
+            ..Ingress::named(&ObjectKey::new("shop", name))
         }
     }
 
     #[test]
     fn what_is_being_deleted_yields_to_everything_else() {
         let mut all = [
-            object("deleted", 1, true),
-            object("young", 3, false),
-            object("old", 2, false),
+            ingress("deleted", 1, true),
+            ingress("young", 3, false),
+            ingress("old", 2, false),
         ];
         all.sort_by_key(age);
-        let names = all.map(|object| object.name.unwrap());
+        let names = all.map(|ingress| ingress.key().name.to_string());
         assert_eq!(names, ["old", "young", "deleted"]);
     }
 }

@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::networking::v1::IngressClass;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sluice_syntax::{is_dns_name, shortened};
 
 use crate::kind::for_each_kind;
 use crate::object_names::HasNames;
-use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Pod, Service};
+use crate::{EndpointSlice, Ingress, Kind, ObjectKey, ObjectRef, Pod, Service};
 
 macro_rules! objects {
     ($($(#[$doc:meta])* $kind:ident, $api_version:literal, $scope:ident;)*) => {

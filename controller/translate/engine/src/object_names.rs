@@ -5,10 +5,12 @@ use std::sync::Arc;
 use k8s_openapi::Metadata;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use serde::Serialize;
+
 use crate::ObjectKey;
 
 /// Namespace and name of an object, and nothing else of its metadata.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Names {
     pub(crate) namespace: Option<Arc<str>>,
     pub(crate) name: Option<Arc<str>>,
@@ -20,6 +22,16 @@ impl Names {
         let [namespace, name] =
             [&self.namespace, &self.name].map(|part| part.clone().unwrap_or_default());
         ObjectKey { namespace, name }
+    }
+}
+
+impl Names {
+    /// Those of a key.
+    pub(crate) fn of(key: &ObjectKey) -> Self {
+        Names {
+            namespace: Some(key.namespace.clone()),
+            name: Some(key.name.clone()),
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Serialize, Serializer};
 
 use crate::Kind;
@@ -75,13 +74,4 @@ impl Serialize for ObjectRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
-}
-
-/// The name of an object, from its metadata.
-#[must_use]
-pub fn key_of(metadata: &ObjectMeta) -> ObjectKey {
-    ObjectKey::new(
-        metadata.namespace.as_deref().unwrap_or_default(),
-        metadata.name.as_deref().unwrap_or_default(),
-    )
 }

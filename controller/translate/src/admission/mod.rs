@@ -16,9 +16,8 @@ mod rules;
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate_engine::{
-    Kind, ObjectKey, ObjectRef, Report, Seniority, Severity, age, key_of,
+    Ingress, Kind, ObjectKey, ObjectRef, Report, Seniority, Severity, age,
 };
 
 use crate::annotations::CATALOGUES;
@@ -68,7 +67,7 @@ pub fn admit(
     options: &Options,
     rules: &Rules,
 ) -> Admission {
-    if ingress.metadata.deletion_timestamp.is_some() {
+    if ingress.is_being_deleted {
         return Admission::default();
     }
     // Even of another class: its text might reach a proxy all the same.
@@ -96,8 +95,8 @@ pub fn admit(
 /// API server gives it the time of this second, in which others may have been created.
 fn seniority(ingress: &Ingress, resources: &Resources) -> Seniority {
     (
-        !resources.ingresses.contains_key(&key_of(&ingress.metadata)),
-        age(&ingress.metadata),
+        !resources.ingresses.contains_key(&ingress.key()),
+        age(ingress),
     )
 }
 
@@ -107,7 +106,7 @@ fn translate_with_neighbours(
     options: &Options,
     admission: &mut Admission,
 ) {
-    let key = key_of(&ingress.metadata);
+    let key = ingress.key();
     let mut ingresses: Vec<&Ingress> = neighbours(&key, ingress, resources)
         .into_iter()
         .filter_map(|key| resources.ingresses.get(key).map(AsRef::as_ref))

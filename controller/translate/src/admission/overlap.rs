@@ -1,8 +1,7 @@
 //! Two Ingresses with the same host and path: only the older would have it.
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_syntax::shortened;
-use sluice_translate_engine::key_of;
+use sluice_translate_engine::Ingress;
 
 use super::seniority;
 use crate::claims::paths;
@@ -16,7 +15,7 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
     if is_canary(ingress) {
         return Vec::new();
     }
-    let (key, own) = (key_of(&ingress.metadata), seniority(ingress, resources));
+    let (key, own) = (ingress.key(), seniority(ingress, resources));
     let mut found = Vec::new();
     for (host, path) in paths(ingress).filter(|(_, path)| !path.is_empty()) {
         let claims = resources
@@ -26,11 +25,11 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
         let mut ours =
             claims.filter(|other| is_ours(other, resources, options) && !is_canary(other));
         let Some(owner) =
-            ours.find(|other| seniority(other, resources) < own || key_of(&other.metadata) == key)
+            ours.find(|other| seniority(other, resources) < own || other.key() == key)
         else {
             continue;
         };
-        let owner = key_of(&owner.metadata);
+        let owner = owner.key();
         if owner != key {
             let (host, path) = (if host.is_empty() { "_" } else { &host }, shortened(&path));
             found.push(format!(
@@ -43,9 +42,5 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
 }
 
 fn is_canary(ingress: &Ingress) -> bool {
-    ingress
-        .metadata
-        .annotations
-        .as_ref()
-        .is_some_and(|annotations| annotations.contains_key(CANARY))
+    ingress.annotations.get(CANARY).is_some()
 }

@@ -3,8 +3,8 @@
 //! The block-lists are ingress-nginx's, for those who rely on its answers. They are no defence here: nothing of an
 //! Ingress becomes configuration text.
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_syntax::shortened;
+use sluice_translate_engine::Ingress;
 
 use super::Admission;
 use crate::global::AdmissionSettings;
@@ -79,7 +79,7 @@ fn is_suspicious(text: &str) -> bool {
 
 /// The rest of what an Ingress says by itself.
 pub(super) fn check(ingress: &Ingress, strictness: AdmissionSettings, admission: &mut Admission) {
-    let uid = ingress.metadata.uid.as_deref().unwrap_or_default();
+    let uid = ingress.uid.as_deref().unwrap_or_default();
     if !uid.is_empty() && !is_uid(uid) {
         admission.errors.push(format!(
             "metadata.uid: expected a UUID, got {:?}",
@@ -92,12 +92,7 @@ pub(super) fn check(ingress: &Ingress, strictness: AdmissionSettings, admission:
     } else {
         admission.warnings.extend(violations);
     }
-    for key in ingress
-        .metadata
-        .annotations
-        .iter()
-        .flat_map(std::collections::BTreeMap::keys)
-    {
+    for (key, _) in ingress.annotations.iter() {
         if let Some(name) = key.strip_prefix(PREFIX) {
             annotation(name, strictness, admission);
         }

@@ -48,12 +48,11 @@ mod zone;
 use std::iter;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
     CanaryRules, ClientCertificates, ClientTimeouts, DirectResponse, Expression, Filter,
     HeaderVariant, IpAccess, Policy, Protocol, Redirect, Transport, UpstreamTls,
 };
-use sluice_translate_engine::{Balance, DependencyTracker, References, Reporter, Secrets};
+use sluice_translate_engine::{Balance, DependencyTracker, Ingress, References, Reporter, Secrets};
 
 use crate::Options;
 use crate::global::{Globals, HttpsRedirects};

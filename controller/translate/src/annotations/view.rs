@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Hostname, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::{
-    CLOSED, Cause, ClosedFor, ObjectKey, References, Report, Reporter, Secrets, Severity,
+    CLOSED, Cause, ClosedFor, Ingress, ObjectKey, References, Report, Reporter, Secrets, Severity,
 };
 
 use super::admission_denied;
@@ -133,8 +132,8 @@ impl<'a, 'r> View<'a, 'r> {
             #[cfg(test)]
             asked: std::cell::RefCell::default(),
         };
-        for (key, value) in ingress.metadata.annotations.iter().flatten() {
-            let own = key.starts_with(OWN).then_some(key.as_str());
+        for (key, value) in ingress.annotations.iter() {
+            let own = key.starts_with(OWN).then_some(key);
             match key
                 .strip_prefix(rules.prefix)
                 .and_then(|rest| rest.strip_prefix('/'))

@@ -11,9 +11,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
+use k8s_openapi::api::networking::v1::IngressBackend;
 use sluice_ir::{ExternalAuth, ReasonCode};
-use sluice_translate_engine::{Report, Reporter};
+use sluice_translate_engine::{Ingress, Report, Reporter};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -47,7 +47,7 @@ pub(super) fn ingresses(ingress: &Ingress) -> Vec<(ServicePort, Ingress)> {
 }
 
 fn names_services(ingress: &Ingress) -> bool {
-    let mut annotations = ingress.metadata.annotations.iter().flatten();
+    let mut annotations = ingress.annotations.iter();
     annotations.any(|(key, text)| {
         SNIPPETS.iter().any(|name| key.ends_with(name))
             && !snippet::variables_in(text).is_disjoint(&VARIABLES.map(str::to_owned).into())

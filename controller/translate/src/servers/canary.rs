@@ -4,11 +4,10 @@
 //! that for every path that leads there. A backend may have several: the filter asks the headers of each, then the cookies
 //! of each, and then draws one by the weights of all.
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Action, BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::ids::without_variant;
-use sluice_translate_engine::{CanaryCandidate, ReferencePrecedence, Reporter, Severity};
+use sluice_translate_engine::{CanaryCandidate, Ingress, ReferencePrecedence, Reporter, Severity};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule};

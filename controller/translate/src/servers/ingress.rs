@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
+use k8s_openapi::api::networking::v1::{IngressRule, IngressSpec};
 use sluice_ir::{ConnectionSettings, ReasonCode, ServerName};
 use sluice_syntax::shortened;
-use sluice_translate_engine::{Kind, ObjectRef, Reporter, Seniority, Severity, key_of};
+use sluice_translate_engine::{Ingress, Kind, ObjectRef, Reporter, Seniority, Severity};
 
 use super::by_service;
 use super::path_rule::{IngressContext, PathRule, already_claimed};
@@ -21,7 +21,7 @@ impl Assembly<'_> {
         let Some(spec) = &ingress.spec else { return };
         let object = ObjectRef {
             kind: Kind::Ingress,
-            key: key_of(&ingress.metadata),
+            key: ingress.key(),
         };
         let unservable = unservable(ingress, self.options);
         // Annotations of this size are not read, and there may be access control among them.

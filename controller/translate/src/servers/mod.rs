@@ -51,12 +51,11 @@ mod unservable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Mirror, ServerName};
 use sluice_translate_engine::{
-    Assembled, BackendRefs, BackendSettings, BackendSource, DependencyTracker, Kind, ObjectRef,
-    Owners, Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority, Wildcards,
-    service_address,
+    Assembled, BackendRefs, BackendSettings, BackendSource, DependencyTracker, Ingress, Kind,
+    ObjectRef, Owners, Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority,
+    Wildcards, service_address,
 };
 
 use crate::annotations::{Annotations, Context, MirrorTarget};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::ServerName;
 use sluice_syntax::server_alias::alias_entries;
+use sluice_translate_engine::Ingress;
 
 use super::server_builder;
 use crate::annotations::canonical;
@@ -26,8 +26,8 @@ pub(crate) fn names(ingress: &Ingress) -> BTreeSet<ServerName> {
     {
         names.insert(ServerName::CatchAll);
     }
-    for (key, text) in ingress.metadata.annotations.iter().flatten() {
-        let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
+    for (key, text) in ingress.annotations.iter() {
+        let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
         match canonical(name) {
             "server-alias" => {
                 let entries = alias_entries(text).into_iter();

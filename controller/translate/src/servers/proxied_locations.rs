@@ -4,11 +4,9 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::Ingress;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use sluice_ir::{Action, Policy, Protocol, ReasonCode, ServerName, Transport, UpstreamTls};
 use sluice_syntax::shortened;
-use sluice_translate_engine::{ObjectRef, Reporter, Severity};
+use sluice_translate_engine::{Ingress, ObjectRef, Reporter, Severity};
 
 use super::Assembly;
 use super::path_rule::{Origin, PathRule, RouteTarget};
@@ -82,14 +80,7 @@ impl Assembly<'_> {
 
     /// The policy of a path without annotations; `None`: the operator closes all of them.
     fn policy_of_all(&mut self, owner: &ObjectRef) -> Option<Policy> {
-        let ingress = Ingress {
-            metadata: ObjectMeta {
-                name: Some(owner.key.name.to_string()),
-                namespace: Some(owner.key.namespace.to_string()),
-                ..ObjectMeta::default()
-            },
-            ..Ingress::default()
-        };
+        let ingress = Ingress::named(&owner.key);
         let context = Context {
             tracker: self.tracker,
             options: self.options,

@@ -1,9 +1,8 @@
 //! Ingresses that are not served at all, and what they would have kept out.
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::api::networking::v1::{IngressRule, IngressSpec};
 use sluice_ir::ReasonCode;
-use sluice_translate_engine::closed_text;
+use sluice_translate_engine::{AnnotationTexts, Ingress, closed_text};
 
 use super::MAX_PATHS;
 use crate::Options;
@@ -67,7 +66,7 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
 
 fn annotations_too_long(ingress: &Ingress, spec: &IngressSpec, prefix: &str) -> Option<String> {
     let size_of = |is_counted: &dyn Fn(&str) -> bool| -> usize {
-        let annotations = ingress.metadata.annotations.iter().flatten();
+        let annotations = ingress.annotations.iter();
         annotations
             .filter(|(key, _)| is_counted(key))
             .map(|(key, value)| key.len() + value.len())
@@ -93,13 +92,7 @@ fn annotations_too_long(ingress: &Ingress, spec: &IngressSpec, prefix: &str) -> 
 
 /// The Ingress without its annotations.
 pub(super) fn without_annotations(ingress: &Ingress) -> Ingress {
-    let metadata = ObjectMeta {
-        annotations: None,
-        ..ingress.metadata.clone()
-    };
-    Ingress {
-        metadata,
-        spec: ingress.spec.clone(),
-        ..Ingress::default()
-    }
+    let mut rest = ingress.clone();
+    rest.annotations = AnnotationTexts::default();
+    rest
 }

@@ -6,7 +6,7 @@
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::asked::Asked;
 use super::control::plane;
@@ -45,7 +45,7 @@ impl Idle {
     /// Keeps a world for the next plain case, or ends it; or ends one that was kept for long.
     ///
     /// # Errors
-    /// When its controller did not end well.
+    /// When a controller did not end well.
     pub fn put(&self, world: World, case: &Case, selection: &Selection) -> Result<()> {
         if !is_plain(case, selection) {
             return world.end();
@@ -55,7 +55,9 @@ impl Idle {
             worlds.push(world);
             (worlds.len() > MOST).then(|| worlds.remove(0))
         };
-        surplus.map_or(Ok(()), World::end)
+        surplus
+            .map_or(Ok(()), World::end)
+            .context("the world of an earlier case")
     }
 
     /// Ends them.

@@ -88,7 +88,7 @@ impl Scopes {
                 self.rendered += 1;
                 let (scope, name) = (self.scope(name, server, config), name.to_string());
                 part.set(ResourceType::Scope, &name, scope);
-                update.leave(ResourceType::Scope, &name);
+                update.forget(ResourceType::Scope, &name);
             }
             if part.changes.len() >= PART {
                 take(std::mem::take(&mut part));

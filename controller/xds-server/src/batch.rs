@@ -6,7 +6,7 @@ use crate::cache::{Cache, Difference};
 use crate::history::Generation;
 use crate::store::Store;
 
-/// Updates of different resources.
+/// Updates, in their order.
 #[derive(Debug)]
 pub struct Batch<'s> {
     store: &'s Store,
@@ -23,7 +23,7 @@ impl<'s> Batch<'s> {
         }
     }
 
-    /// Adds one, which is about other resources than those before.
+    /// Adds one; where several say something of a resource, the last one holds.
     pub fn add(&mut self, update: Update) {
         self.store
             .read(|cache| cache.add_to(&mut self.difference, update));

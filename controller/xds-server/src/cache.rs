@@ -63,7 +63,7 @@ impl Stored {
 #[derive(Debug)]
 pub(crate) struct Difference {
     /// `None`: it is gone.
-    set: Vec<(ResourceType, Name, Option<Stored>)>,
+    set: BTreeMap<(ResourceType, Name), Option<Stored>>,
     complete: BTreeSet<ResourceType>,
     dictionaries: BTreeMap<ResourceType, Dictionary>,
 }
@@ -90,40 +90,41 @@ impl Cache {
     /// None so far.
     pub(crate) fn no_difference(&self) -> Difference {
         Difference {
-            set: Vec::new(),
+            set: BTreeMap::new(),
             complete: BTreeSet::new(),
             dictionaries: self.dictionaries.clone(),
         }
     }
 
-    /// Adds an update that is about other resources than what is there. Setting a resource to its present value makes no difference.
+    /// Adds an update, which holds over those before. Setting a resource to its present value makes no difference.
     pub(crate) fn add_to(&self, difference: &mut Difference, update: Update) {
         let Difference {
             set,
             complete,
             dictionaries,
         } = difference;
-        for ((kind, name), change) in update.changes {
-            let before = self.find(kind, &name);
+        for (key, change) in update.changes {
+            let (kind, before) = (key.0, self.find(key.0, &key.1));
             let (bytes, for_modules) = match change {
                 Change::Set(bytes) => (bytes, None),
                 Change::SetFilter { wasm, module } => (wasm, Some(module)),
                 Change::Remove if before.is_some() => {
-                    set.push((kind, name, None));
+                    set.insert(key, None);
                     continue;
                 }
-                Change::Remove | Change::Keep => continue,
+                Change::Remove | Change::Keep => {
+                    set.remove(&key);
+                    continue;
+                }
             };
-            if before.is_none_or(|it| !it.is_made_of(&bytes, for_modules.as_deref())) {
-                // Keys do not shrink, and a dictionary would keep one for longer than it is in use.
-                let is_packed = kind != ResourceType::Secret;
-                let dictionary = is_packed.then(|| dictionaries.entry(kind).or_default());
-                set.push((
-                    kind,
-                    name,
-                    Some(Stored::new(bytes, for_modules, dictionary)),
-                ));
+            if before.is_some_and(|it| it.is_made_of(&bytes, for_modules.as_deref())) {
+                set.remove(&key);
+                continue;
             }
+            // Keys do not shrink, and a dictionary would keep one for longer than it is in use.
+            let is_packed = kind != ResourceType::Secret;
+            let dictionary = is_packed.then(|| dictionaries.entry(kind).or_default());
+            set.insert(key, Some(Stored::new(bytes, for_modules, dictionary)));
         }
         complete.extend(update.complete);
     }
@@ -137,7 +138,7 @@ impl Cache {
         self.complete.extend(difference.complete);
         self.dictionaries = difference.dictionaries;
         let mut changed = Vec::new();
-        for (kind, name, now) in difference.set {
+        for ((kind, name), now) in difference.set {
             let resources = self.resources.entry(kind).or_default();
             let catalogue = self.catalogues.entry(kind).or_default();
             if let Some(stored) = now {
@@ -230,5 +231,47 @@ mod tests {
         let mut update = Update::default();
         update.remove(ResourceType::Cluster, "a");
         assert_eq!(apply(&mut cache, update), Generation::default());
+    }
+
+    /// Three updates of one resource, whatever they say and whatever was there.
+    #[test]
+    fn updates_one_after_the_other_make_the_difference_of_all_of_them() {
+        let changes = [
+            Change::Set(b"1".to_vec()),
+            Change::Set(b"2".to_vec()),
+            Change::Remove,
+            Change::Keep,
+        ];
+        let update = |change: &Change| {
+            let key = (ResourceType::Cluster, Name::from("a"));
+            Update {
+                changes: [(key, change.clone())].into(),
+                ..Update::default()
+            }
+        };
+        for was_there in [false, true] {
+            for sequence in 0..4_usize.pow(3) {
+                let updates = [0, 1, 2].map(|n| update(&changes[sequence / 4_usize.pow(n) % 4]));
+                let (mut one_by_one, mut at_once) = (Cache::default(), Cache::default());
+                for cache in [&mut one_by_one, &mut at_once] {
+                    if was_there {
+                        apply(cache, setting("a", b"1"));
+                    }
+                }
+                let mut difference = one_by_one.no_difference();
+                let mut all = Update::default();
+                for update in updates {
+                    one_by_one.add_to(&mut difference, update.clone());
+                    all.merge(update);
+                }
+                let generations = [one_by_one.apply(difference), apply(&mut at_once, all)];
+                assert_eq!(generations[0], generations[1], "{was_there} {sequence}");
+                let versions = [one_by_one, at_once].map(|cache| {
+                    let found = cache.find(ResourceType::Cluster, "a");
+                    found.map(|stored| stored.version)
+                });
+                assert_eq!(versions[0], versions[1], "{was_there} {sequence}");
+            }
+        }
     }
 }

@@ -287,6 +287,43 @@ fn recorded(url: &str, method: &str, upstream: Option<&str>) -> Option<Recorded>
 }
 
 #[test]
+fn requests_that_may_be_for_further_hosts_are_counted() {
+    let mut config = config();
+    for host in ["b.test", "c.test"] {
+        let name = ServerName::parse(host).unwrap();
+        let routes = vec![route(&name, PathMatch::Prefix("/".to_owned()), "web")];
+        let server = Server {
+            routes,
+            ..Server::default()
+        };
+        config.servers.insert(name, Arc::new(server));
+    }
+    let owner = owner(&config);
+    let site = Site {
+        config: &config,
+        owner: &owner,
+    };
+    let mut plan = Plan::default();
+    for (path, upstream) in [
+        ("/", "shop-web-80"),
+        ("/1", "shop-web-80"),
+        ("/b", "shop-exact-80"),
+        ("/s", "shop-secure-80"),
+        ("/", "shop-gone-80"),
+    ] {
+        let url = format!("http://unknown.invalid{path}");
+        plan.add_recorded(
+            Some(&site),
+            recorded(&url, "GET", Some(upstream)),
+            &selection(),
+        );
+    }
+    assert_eq!(plan.others.get(reasons::OTHER_HOSTS), Some(&2));
+    let hosts: Vec<_> = plan.probes.iter().map(|it| &it.request.host).collect();
+    assert_eq!(hosts, ["a.test", "a.test", "a.test", "s.test"]);
+}
+
+#[test]
 fn a_recorded_request_is_sent_once_to_whose_it_is() {
     let plan = planned(|plan, site| {
         for (url, method, upstream) in [

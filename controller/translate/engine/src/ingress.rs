@@ -91,17 +91,16 @@ impl<K: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(K, V)> for AnnotationTe
 
 impl From<kubernetes::Ingress> for Ingress {
     fn from(ingress: kubernetes::Ingress) -> Self {
-        let kubernetes::Ingress { metadata, spec, .. } = ingress;
-        let annotations = metadata.annotations.unwrap_or_default();
+        let kubernetes::Ingress {
+            mut metadata, spec, ..
+        } = ingress;
+        let annotations = metadata.annotations.take().unwrap_or_default();
         Ingress {
             annotations: annotations.into_iter().collect(),
-            uid: metadata.uid.map(String::into_boxed_str),
-            created: metadata.creation_timestamp,
+            uid: metadata.uid.take().map(String::into_boxed_str),
+            created: metadata.creation_timestamp.take(),
             is_being_deleted: metadata.deletion_timestamp.is_some(),
-            names: Names {
-                namespace: metadata.namespace.map(Into::into),
-                name: metadata.name.map(Into::into),
-            },
+            names: metadata.into(),
             spec,
         }
     }

@@ -248,6 +248,13 @@ impl Listeners {
         }
     }
 
+    /// The addresses of http and of https.
+    pub(crate) fn all(&self) -> Vec<SocketAddr> {
+        [self.http_port, self.https_port]
+            .map(|port| self.on_port(port))
+            .concat()
+    }
+
     /// The addresses with a port, at least one.
     pub(crate) fn on_port(&self, port: u16) -> Vec<SocketAddr> {
         let ips = match self.bind_address {

@@ -67,6 +67,11 @@ impl Child {
             DataPlane::Envoy => {
                 let controller = ControllerAddress::Unix(run_dir.join(SOCKET));
                 let settings = envoy_settings(&args.child, &args.shutdown, "envoy", controller)?;
+                let listens = args.listeners.all();
+                let settings = envoy::Settings {
+                    listens,
+                    ..settings
+                };
                 let envoy = Envoy::new(settings, run_dir, tasks)?;
                 Ok(Child::Envoy(Box::new(envoy)))
             }
@@ -175,7 +180,7 @@ impl Child {
     }
 }
 
-/// Settings of an Envoy that runs as our child.
+/// Settings of an Envoy that runs as our child, on any addresses.
 pub(crate) fn envoy_settings(
     flags: &ChildFlags,
     shutdown: &Shutdown,
@@ -194,6 +199,7 @@ pub(crate) fn envoy_settings(
         node_id: node_id.to_owned(),
         zone: flags.zone(),
         controller,
+        listens: Vec::new(),
         drain_timeout: shutdown.drain_timeout,
     })
 }

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -118,9 +118,11 @@ struct Health {
 }
 
 impl Health {
-    /// Envoy has its configuration, listens, and is not about to go.
-    async fn is_ready(&self) -> bool {
-        admin::is_live(&self.admin_socket).await && !*self.leaving.borrow()
+    /// Fails with what keeps requests from being served.
+    async fn ready(&self) -> anyhow::Result<()> {
+        ensure!(!*self.leaving.borrow(), "stopping");
+        admin::serving(&self.admin_socket).await?;
+        Ok(())
     }
 }
 
@@ -159,9 +161,13 @@ async fn listen(host: Option<IpAddr>, port: u16) -> anyhow::Result<TcpListener> 
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
-    match health.is_ready().await {
-        true => "ok\n".into_response(),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response(),
+    match health.ready().await {
+        Ok(()) => "ok\n".into_response(),
+        Err(error) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("not ready: {error:#}\n"),
+        )
+            .into_response(),
     }
 }
 

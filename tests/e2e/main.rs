@@ -67,6 +67,7 @@ mod session_affinity;
 #[path = "../security/setup.rs"]
 mod setup;
 mod shutdown;
+mod taken_port;
 mod task_failures;
 mod tracing;
 mod two_envoys;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hyper::Method;
 use sluice_dataplane::envoy::admin;
 use sluice_dataplane::supervisor::SharedPid;
 use sluice_tasks::Tasks;
@@ -46,7 +45,7 @@ pub enum Probe {
 impl Probe {
     async fn ask(&self) -> Result<(), String> {
         match self {
-            Probe::Envoy(socket) => match admin::call(socket, Method::GET, "/ready").await {
+            Probe::Envoy(socket) => match admin::serving(socket).await {
                 Ok(_) => Ok(()),
                 Err(error) => Err(format!("envoy is not ready: {error:#}")),
             },

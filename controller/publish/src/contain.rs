@@ -164,7 +164,12 @@ impl Publisher {
                     inquiry.answer(self.probe(aspect, &candidate).await?);
                 }
                 Step::Done(loaded) => {
-                    info!("found the part that the data plane rejects; candidates tried: {tried}");
+                    let found = match &loaded {
+                        InquiryOutcome::Parts(parts) if parts.is_empty() => "no part",
+                        InquiryOutcome::Parts(_) => "the parts",
+                        InquiryOutcome::Global(_) => "settings of all hosts",
+                    };
+                    info!("found {found} that the data plane rejects; candidates tried: {tried}");
                     return Some(loaded);
                 }
             }

@@ -33,7 +33,7 @@ pub(crate) type Sent = Arc<[SentName]>;
 /// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Acknowledgement {
-    /// Nothing: it only changes the subscription, or it is about a response long settled.
+    /// Nothing new: it only changes the subscription, is about a response long settled, or refuses once more what was refused.
     None,
     Accepted(Sent),
     Refused(Sent),

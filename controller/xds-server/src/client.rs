@@ -9,6 +9,9 @@
 //! Envoy answers 503 for a route to a cluster that still waits for its endpoints, so routes wait for the subscription
 //! that a new cluster leads to; not for ever, because not every client subscribes.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -28,6 +31,10 @@ use crate::subscription::Subscription;
 
 /// Timeout of routes that wait for a new cluster's endpoints.
 const TIMEOUT: Duration = Duration::from_secs(1);
+/// Time until a refused listener is sent again, twice as long each time. Its port may be free by then; nothing else depends on more
+/// than what is sent.
+const RETRY: Duration = Duration::from_secs(5);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
 const ROUTING: [ResourceType; 5] = [
     ResourceType::Listener,
     ResourceType::Route,
@@ -44,6 +51,13 @@ struct Awaiting {
     until: Instant,
 }
 
+/// When refused listeners are sent again, and how long after the time before.
+#[derive(Debug)]
+struct Retry {
+    at: Instant,
+    after: Duration,
+}
+
 /// The other side of one stream.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -57,6 +71,8 @@ pub(crate) struct Client {
     seed: u64,
     responses: u64,
     awaiting: Option<Awaiting>,
+    /// If there are refused listeners.
+    retry: Option<Retry>,
 }
 
 impl Client {
@@ -72,6 +88,7 @@ impl Client {
             seed,
             responses: 0,
             awaiting: None,
+            retry: None,
         }
     }
 
@@ -130,6 +147,7 @@ impl Client {
         self.catch_up(cache);
         self.awaiting
             .take_if(|awaiting| awaiting.names.is_empty() || awaiting.until <= now);
+        self.offer_listeners_again(cache, now);
         let make = self.clusters(cache, now).or_else(|| self.endpoints(cache));
         make.or_else(|| self.routing(cache))
             .or_else(|| self.removals(cache))
@@ -137,7 +155,27 @@ impl Client {
 
     /// When to ask again although nothing came.
     pub(crate) fn wakes_at(&self) -> Option<Instant> {
-        self.awaiting.as_ref().map(|awaiting| awaiting.until)
+        let awaiting = self.awaiting.as_ref().map(|awaiting| awaiting.until);
+        let retry = self.retry.as_ref().map(|retry| retry.at);
+        awaiting.into_iter().chain(retry).min()
+    }
+
+    fn offer_listeners_again(&mut self, cache: &Cache, now: Instant) {
+        let listeners = self.subscriptions.get_mut(&ResourceType::Listener);
+        let Some(listeners) = listeners.filter(|listeners| listeners.has_refusals()) else {
+            self.retry = None;
+            return;
+        };
+        let first = Retry {
+            at: now + RETRY,
+            after: RETRY,
+        };
+        let retry = self.retry.get_or_insert(first);
+        if retry.at <= now {
+            listeners.offer_again(cache);
+            retry.after = (retry.after * 2).min(LONGEST_RETRY);
+            retry.at = now + retry.after;
+        }
     }
 
     /// Progress of this client.
@@ -296,77 +334,4 @@ fn version(node: &Node) -> String {
             version.major_number, version.minor_number, version.patch
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use envoy_types::pb::google::rpc::Status;
-    use sluice_xds::Update;
-
-    /// Clusters and listeners are subscribed to, endpoints are not.
-    fn client(cache: &Cache) -> Client {
-        let mut client = Client::new(cache.generation(), 1);
-        for kind in [ResourceType::Cluster, ResourceType::Listener] {
-            let request = DeltaDiscoveryRequest {
-                type_url: kind.type_url(),
-                ..Default::default()
-            };
-            client.request(kind, &request, cache).unwrap();
-        }
-        client
-    }
-
-    fn everything() -> Cache {
-        let mut update = Update::default();
-        for kind in [
-            ResourceType::Cluster,
-            ResourceType::Endpoints,
-            ResourceType::Listener,
-        ] {
-            update.set(kind, "a", b"1".to_vec());
-            update.complete.insert(kind);
-        }
-        let mut cache = Cache::default();
-        let difference = cache.difference(update);
-        cache.apply(difference);
-        cache
-    }
-
-    fn answer(client: &mut Client, response: &Response, refused: bool, cache: &Cache) {
-        let kind = ResourceType::from_type_url(&response.type_url).unwrap();
-        let request = DeltaDiscoveryRequest {
-            type_url: response.type_url.clone(),
-            response_nonce: response.nonce.clone(),
-            error_detail: refused.then(Status::default),
-            ..DeltaDiscoveryRequest::default()
-        };
-        client.request(kind, &request, cache).unwrap();
-    }
-
-    /// Sends the cluster, has it answered, and says what comes at once and what comes when nobody has asked for endpoints.
-    fn after_the_cluster(refused: bool) -> [Option<String>; 2] {
-        let (cache, now) = (everything(), Instant::now());
-        let mut client = client(&cache);
-        let cluster = client.next(&cache, now).unwrap();
-        assert_eq!(cluster.type_url, ResourceType::Cluster.type_url());
-        answer(&mut client, &cluster, refused, &cache);
-        [now, now + TIMEOUT].map(|now| client.next(&cache, now).map(|response| response.type_url))
-    }
-
-    #[test]
-    fn a_client_that_never_asks_for_endpoints_gets_its_routes_after_a_while() {
-        assert_eq!(
-            after_the_cluster(false),
-            [None, Some(ResourceType::Listener.type_url())]
-        );
-    }
-
-    #[test]
-    fn a_refused_cluster_does_not_hold_the_routes() {
-        assert_eq!(
-            after_the_cluster(true)[0],
-            Some(ResourceType::Listener.type_url())
-        );
-    }
 }

@@ -80,8 +80,9 @@ impl Nacks {
     }
 }
 
-/// The beginning of a client's text.
+/// The beginning of a client's text. Envoy ends its own with a newline.
 pub(crate) fn shortened(text: &str) -> &str {
+    let text = text.trim_end();
     let end = text.floor_char_boundary(LONGEST);
     text.get(..end).unwrap_or_default()
 }

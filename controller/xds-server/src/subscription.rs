@@ -1,8 +1,9 @@
 //! Subscription of one client to one type: the delta protocol.
 //!
 //! Pure: requests in, responses out. There is one response in flight; what changes meanwhile waits in `dirty`, where
-//! many changes of one resource are one. A response that is refused is sent again in halves, so that one bad resource
-//! keeps no other back; a resource that is refused alone is not sent again until it changes.
+//! many changes of one resource are one.
+
+mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,7 +17,6 @@ use crate::cache::Cache;
 use crate::dedup::make_unique;
 use crate::history::Generation;
 use crate::known::Known;
-use crate::progress::Probed;
 use crate::response::{ChangeSet, Need, Response, fits, room};
 use crate::version::Version;
 
@@ -38,6 +38,8 @@ pub(crate) struct Subscription {
     suspects: Vec<OrdSet<Name>>,
     /// Versions with a NACK of their own.
     refused: BTreeMap<Name, Option<Version>>,
+    /// Refused, and to be sent again as they are.
+    again: BTreeSet<Name>,
     in_flight: Option<InFlight>,
     answered: Generation,
     /// The client waits for a first response, even an empty one.
@@ -71,6 +73,7 @@ impl Subscription {
             forced: BTreeSet::new(),
             suspects: Vec::new(),
             refused: BTreeMap::new(),
+            again: BTreeSet::new(),
             in_flight: None,
             answered: Generation::default(),
             greeting: false,
@@ -188,7 +191,7 @@ impl Subscription {
         self.known.remove(name);
         self.dirty.remove(name);
         self.forced.remove(name);
-        self.refused.remove(name);
+        self.forget_refusal(name);
     }
 
     /// Makes what the client has the cache's own once nothing is left to say.
@@ -215,7 +218,7 @@ impl Subscription {
 
     fn was_accepted(&mut self, in_flight: InFlight) -> Acknowledgement {
         for (name, version) in &*in_flight.sent {
-            self.refused.remove(name);
+            self.forget_refusal(name);
             match version {
                 Some(version) if self.wants(name) => {
                     self.known.insert(name, Some(*version));
@@ -227,27 +230,11 @@ impl Subscription {
         Acknowledgement::Accepted(in_flight.sent)
     }
 
-    fn was_refused(&mut self, in_flight: InFlight) -> Acknowledgement {
-        if let [(name, version)] = &*in_flight.sent {
-            self.refused.insert(name.clone(), *version);
-        }
-        if in_flight.sent.len() <= 1 {
-            self.answered = in_flight.covers.unwrap_or(self.answered);
-        } else {
-            let (first, second) = in_flight.sent.split_at(in_flight.sent.len() / 2);
-            for half in [second, first] {
-                self.suspects
-                    .push(half.iter().map(|(name, _)| name.clone()).collect());
-            }
-        }
-        Acknowledgement::Refused(in_flight.sent)
-    }
-
     /// A resource changed.
     pub(crate) fn changed(&mut self, name: &Name) {
         if self.wants(name) || self.known.get(name).is_some() {
             self.dirty.insert(name.clone());
-            self.refused.remove(name);
+            self.forget_refusal(name);
         }
     }
 
@@ -258,17 +245,6 @@ impl Subscription {
         if self.wildcard {
             self.all_is_dirty(cache);
         }
-    }
-
-    /// ACK or NACK of the current version of a resource; `None`: no answer yet.
-    pub(crate) fn verdict_on(&self, name: &str, cache: &Cache) -> Option<Probed> {
-        let version = cache.find(self.kind, name)?.version;
-        let is = |answered: Option<&Option<Version>>| answered == Some(&Some(version));
-        let (refused, known) = (is(self.refused.get(name)), is(self.known.get(name)));
-        (refused || known).then_some(Probed {
-            version,
-            is_accepted: !refused,
-        })
     }
 
     /// True if a response is in flight.
@@ -388,7 +364,7 @@ impl Subscription {
         let (known, forced) = (self.known.get(name), self.forced.contains(name));
         let stored = cache.find(self.kind, name).filter(|_| self.wants(name));
         let version = stored.map(|stored| stored.version);
-        if self.refused.get(name) == Some(&version) {
+        if self.refused.get(name) == Some(&version) && !self.again.contains(name) {
             return Need::Nothing;
         }
         match stored {

@@ -1,10 +1,12 @@
 //! Client of Envoy's admin interface, over its unix socket.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use hyper::Method;
+use serde::Deserialize;
 use tokio::net::UnixStream;
 
 use crate::http_exchange::exchange;
@@ -33,10 +35,58 @@ pub async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<S
         .with_context(|| format!("envoy admin {path}: no response within {TIMEOUT:?}"))?
 }
 
-/// True if Envoy has its configuration and listens.
-pub async fn is_live(socket: &Path) -> bool {
-    let ready = call(socket, Method::GET, "/ready").await;
-    ready.is_ok_and(|body| body.starts_with("LIVE"))
+/// The addresses on which Envoy listens, now that it has its configuration.
+///
+/// # Errors
+///
+/// It has none yet, is draining, or refused every listener: it calls itself ready without any.
+pub async fn serving(socket: &Path) -> anyhow::Result<Vec<SocketAddr>> {
+    call(socket, Method::GET, "/ready").await?;
+    let text = call(socket, Method::GET, "/listeners?format=json").await?;
+    let addresses = addresses(&text).context("envoy admin /listeners")?;
+    ensure!(
+        !addresses.is_empty(),
+        "it has no listener; why it refused those of the controller is in the log"
+    );
+    Ok(addresses)
+}
+
+/// Envoy's `admin.v3.Listeners`.
+#[derive(Deserialize)]
+struct Listeners {
+    #[serde(default)]
+    listener_statuses: Vec<ListenerStatus>,
+}
+
+#[derive(Deserialize)]
+struct ListenerStatus {
+    local_address: Address,
+    #[serde(default)]
+    additional_local_addresses: Vec<Address>,
+}
+
+#[derive(Deserialize)]
+struct Address {
+    /// Absent from addresses of other kinds, such as a pipe's.
+    socket_address: Option<SocketAddress>,
+}
+
+#[derive(Deserialize)]
+struct SocketAddress {
+    address: IpAddr,
+    port_value: u16,
+}
+
+fn addresses(text: &str) -> serde_json::Result<Vec<SocketAddr>> {
+    let listeners: Listeners = serde_json::from_str(text)?;
+    let statuses = listeners.listener_statuses.into_iter();
+    let addresses = statuses.flat_map(|status| {
+        std::iter::once(status.local_address).chain(status.additional_local_addresses)
+    });
+    let sockets = addresses.filter_map(|address| address.socket_address);
+    Ok(sockets
+        .map(|socket| SocketAddr::new(socket.address, socket.port_value))
+        .collect())
 }
 
 async fn request(socket: &Path, method: Method, path: &str) -> anyhow::Result<String> {

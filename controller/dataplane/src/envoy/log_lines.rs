@@ -11,6 +11,13 @@ use super::controller_link::ControllerLink;
 const TERMINATED: &str = "caught ENVOY_SIGTERM";
 /// Behind the type of the stream: the controller ended it, is gone, or was never there; at each attempt to reach it.
 const LOST: &str = "gRPC config stream to ";
+/// Envoy says in four lines what it tells the controller, whose NACK is in our log.
+const REJECTED: [&str; 4] = [
+    "listener '",
+    "lds: listener '",
+    "delta config for ",
+    "gRPC config for ",
+];
 
 /// A line of Envoy's standard error.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,9 +60,9 @@ impl Line<'_> {
 }
 
 /// Logs a line in the format of `--log-format`, at its level, of an Envoy whose controller is this process: its streams end
-/// when we do.
+/// when we do, and what it rejects we know.
 pub(super) fn of_our_own(line: &str) {
-    log_line(line, is_lost);
+    log_line(line, |text| is_lost(text) || is_rejection(text));
 }
 
 /// The same of an Envoy whose controller is elsewhere: the link says that it is away, and why.
@@ -73,6 +80,10 @@ pub(super) fn of_a_remote_controller(line: &str, link: &ControllerLink) {
 fn is_lost(text: &str) -> bool {
     text.split_once(' ')
         .is_some_and(|(_, rest)| rest.starts_with(LOST))
+}
+
+fn is_rejection(text: &str) -> bool {
+    REJECTED.iter().any(|beginning| text.starts_with(beginning))
 }
 
 /// `is_known`: the text of a message that is no news.

@@ -15,6 +15,7 @@ mod version;
 
 use std::ffi::OsString;
 use std::future::{Future, pending};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub zone: Option<String>,
     /// The xDS server that Envoy connects to.
     pub controller: ControllerAddress,
+    /// Addresses of the listeners that it has to have to be ready; none: any.
+    pub listens: Vec<SocketAddr>,
     /// Time for open requests to complete before Envoy is terminated.
     pub drain_timeout: Duration,
     /// The filter as a module: `libsluice_envoy.so`, which Envoy finds by its folder; `None` if the filter is wasm.
@@ -71,6 +74,7 @@ pub struct Envoy {
     /// The module that it will load, and its hash.
     module: Option<(PathBuf, String)>,
     files: Files,
+    listens: Vec<SocketAddr>,
     drain_timeout: Duration,
     log: ChildLog,
     pid: SharedPid,
@@ -140,6 +144,7 @@ impl Envoy {
             arguments: arguments(&files.bootstrap, settings.concurrency),
             bootstrap,
             module: settings.module.zip(hash),
+            listens: settings.listens,
             drain_timeout: settings.drain_timeout,
             log,
             pid: SharedPid::default(),
@@ -306,9 +311,12 @@ impl Program for Envoy {
     }
 
     fn ready(&self) -> impl Future<Output = ()> + Send + 'static {
-        let socket = self.files.admin_socket.clone();
+        let (socket, listens) = (self.files.admin_socket.clone(), self.listens.clone());
         async move {
-            while !admin::is_live(&socket).await {
+            // An adopted one may still be on the addresses that it had.
+            let serves =
+                |addresses: Vec<SocketAddr>| listens.iter().all(|it| addresses.contains(it));
+            while !admin::serving(&socket).await.is_ok_and(serves) {
                 sleep(POLL_INTERVAL).await;
             }
         }

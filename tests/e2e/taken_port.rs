@@ -1,0 +1,127 @@
+//! A port that another process has when Envoy wants it: nothing calls itself ready without it, and it is taken once it is free.
+
+use std::fs::{self, Permissions};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane};
+use sluice_tests::http;
+use sluice_tests::log::Log;
+use sluice_tests::ports::Port;
+use sluice_tests::sluice::{self, Options};
+use sluice_tests::{artifacts, wait};
+use tempfile::TempDir;
+
+use crate::fixture::{Fixture, HOST};
+
+/// An Envoy that waits for a file: the controller has looked at its ports by then.
+fn slow_envoy(folder: &TempDir) -> Result<(PathBuf, PathBuf)> {
+    let (place, go) = (folder.path().join("slow"), folder.path().join("go"));
+    let (program, wanted) = (artifacts::envoy()?, go.display());
+    let program = program.display();
+    let text = format!(
+        "#!/bin/sh\ncase \" $* \" in *--file-flush-interval-msec*) while [ ! -e {wanted} ]; do sleep 0.05; done;; esac\nexec {program} \"$@\"\n"
+    );
+    fs::write(&place, text)?;
+    fs::set_permissions(&place, Permissions::from_mode(0o755))?;
+    Ok((place, go))
+}
+
+async fn said(log: &Log, text: &str) -> Result<()> {
+    let is_said = async || {
+        log.lines()
+            .iter()
+            .any(|line| line.contains(text))
+            .then_some(())
+    };
+    wait::until(&format!("{text:?} in the log"), is_said)
+        .await
+        .map(drop)
+        .with_context(|| log.tail())
+}
+
+fn take(addrs: &[SocketAddr]) -> Result<Vec<TcpListener>> {
+    let taken = addrs.iter().map(TcpListener::bind);
+    Ok(taken.collect::<std::io::Result<_>>()?)
+}
+
+/// Whichever of its ports are taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn envoy_of_the_controller_serves_when_every_port_is_its_own() -> Result<()> {
+    for (takes_http, takes_https) in [(true, false), (false, true), (true, true)] {
+        let (fixture, folder) = (Fixture::start(1, 1).await?, tempfile::tempdir()?);
+        let (envoy, go) = slow_envoy(&folder)?;
+        let sluice = Options::new(&fixture.manifests).envoy(&envoy).spawn()?;
+        said(sluice.log(), "envoy started").await?;
+        let addrs = [(takes_http, sluice.http()), (takes_https, sluice.https())];
+        let taken = addrs.into_iter().filter(|(is_taken, _)| *is_taken);
+        let taken: Vec<SocketAddr> = taken.map(|(_, addr)| addr).collect();
+        let held = take(&taken)?;
+        fs::write(&go, "")?;
+        let refusals = || {
+            let lines = sluice.log().lines();
+            let refused = lines.iter().filter(|line| line.contains("WARN NACK"));
+            refused.filter(|line| line.contains("in use")).count()
+        };
+        let refused = async || (refusals() == taken.len()).then_some(());
+        wait::until("the refusals", refused)
+            .await
+            .with_context(|| sluice.log().tail())?;
+        // The other one of its listeners is enough for that.
+        let status = if takes_http && takes_https { 500 } else { 200 };
+        let healthy = async || {
+            let health = http::get(sluice.health(), "health", "/healthz")
+                .await
+                .ok()?;
+            (health.status == status).then_some(())
+        };
+        wait::until(&format!("a health of {status}"), healthy).await?;
+        let serves = |log: &Log| {
+            log.lines()
+                .iter()
+                .any(|it| it.contains("INFO serving http"))
+        };
+        ensure!(!serves(sluice.log()), "{}", sluice.log().tail());
+        drop(held);
+        let sluice = sluice.ready().await?;
+        sluice::wait_for_status(sluice.http(), HOST, "/", 200).await?;
+        // However often it was tried, and whoever says it.
+        let lines = sluice.log().lines();
+        let warns = |line: &&String| line.contains(" WARN ") || line.contains("ERROR ");
+        let said = lines.iter().filter(warns);
+        let said = said.filter(|line| line.contains("in use")).count();
+        ensure!(said == taken.len(), "{}", sluice.log().tail());
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn envoy_elsewhere_is_ready_when_it_listens() -> Result<()> {
+    let (fixture, authority) = (Fixture::start(1, 1).await?, Authority::new()?);
+    let (xds, identity) = (Port::reserve()?, authority.identity(CONTROLLER)?);
+    let options = Options::new(&fixture.manifests).without_data_plane();
+    let certificates = identity.folder().display().to_string();
+    let controller = options
+        .xds(xds.addr().to_string())
+        .arguments(vec!["--xds-certificates".to_owned(), certificates])
+        .start()
+        .await?;
+    let held = take(&[controller.http(), controller.https()])?;
+    let of_data_plane = authority.identity("data-plane")?;
+    let data_plane = DataPlane::start(xds.addr(), &of_data_plane).await?;
+    said(controller.log(), "in use").await?;
+    let unready = async || {
+        let page = data_plane.page("/readyz").await.ok()?;
+        page.text()
+            .contains("it has no listener")
+            .then_some(page.status)
+    };
+    let (status, _) = wait::until("the reason", unready).await?;
+    ensure!(status == 503, "{status}");
+    drop(held);
+    data_plane.ready().await?;
+    sluice::wait_for_status(controller.http(), HOST, "/", 200).await?;
+    data_plane.stop()
+}

@@ -1,4 +1,5 @@
-//! A port that another process has when Envoy wants it: nothing calls itself ready without it, and it is taken once it is free.
+//! A port that another process has when a data plane wants it: nothing calls itself ready without it, and it is taken once it is
+//! free.
 
 use std::fs::{self, Permissions};
 use std::net::{SocketAddr, TcpListener};
@@ -6,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane};
 use sluice_tests::http;
 use sluice_tests::log::Log;
@@ -15,6 +17,7 @@ use sluice_tests::{artifacts, wait};
 use tempfile::TempDir;
 
 use crate::fixture::{Fixture, HOST};
+use crate::scenarios::l4_ports::{config_map, with_ports};
 
 /// An Envoy that waits for a file: the controller has looked at its ports by then.
 fn slow_envoy(folder: &TempDir) -> Result<(PathBuf, PathBuf)> {
@@ -124,4 +127,28 @@ async fn envoy_elsewhere_is_ready_when_it_listens() -> Result<()> {
     data_plane.ready().await?;
     sluice::wait_for_status(controller.http(), HOST, "/", 200).await?;
     data_plane.stop()
+}
+
+/// nginx listens on its ports one after the other, and ends when it cannot have one: until then it listens on some.
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_serves_when_it_has_all_of_its_ports() -> Result<()> {
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    let targets = json!({(port.number().to_string()): "default/web:80"});
+    fixture.manifests.object(&config_map("tcp", targets))?;
+    fixture.manifests.object(&config_map("udp", json!({})))?;
+    let held = take(&[port.addr()])?;
+    let sluice = with_ports(&fixture.manifests, "nginx").spawn()?;
+    said(sluice.log(), "nginx exited unexpectedly").await?;
+    let health = http::get(sluice.health(), "health", "/healthz").await?;
+    ensure!(health.status == 500, "{}", health.text());
+    let serves = |log: &Log| {
+        log.lines()
+            .iter()
+            .any(|it| it.contains("INFO serving http"))
+    };
+    ensure!(!serves(sluice.log()), "{}", sluice.log().tail());
+    drop(held);
+    let sluice = sluice.ready().await?;
+    sluice::wait_for_status(sluice.http(), HOST, "/", 200).await?;
+    Ok(())
 }

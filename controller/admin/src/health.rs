@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sluice_dataplane::envoy::admin;
+use sluice_dataplane::nginx;
 use sluice_dataplane::supervisor::SharedPid;
 use sluice_tasks::Tasks;
-use tokio::net::TcpStream;
 
 use sluice_state::Progress;
 
@@ -31,7 +31,7 @@ struct Inner {
 pub enum Probe {
     /// By its admin socket.
     Envoy(PathBuf),
-    /// By its process and a connection to its listener.
+    /// By its workers and a connection to its listener.
     Nginx {
         /// Process id; 0 while there is none.
         pid: SharedPid,
@@ -49,11 +49,9 @@ impl Probe {
                 Ok(_) => Ok(()),
                 Err(error) => Err(format!("envoy is not ready: {error:#}")),
             },
-            Probe::Nginx { pid, .. } if pid.get() == 0 => Err("nginx does not run".to_owned()),
-            Probe::Nginx { http, .. } => match TcpStream::connect(http).await {
-                Ok(_) => Ok(()),
-                Err(error) => Err(format!("nginx does not serve: {error}")),
-            },
+            Probe::Nginx { pid, http } => nginx::serving(pid.get(), *http)
+                .await
+                .map_err(|error| format!("nginx does not serve: {error:#}")),
             Probe::None => Ok(()),
         }
     }
@@ -113,6 +111,8 @@ impl Health {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
     use std::sync::atomic::AtomicU32;
 
     use super::*;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_nginx_is_healthy_while_it_runs_and_listens() {
+    async fn an_nginx_is_healthy_while_it_has_workers_and_listens() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (pid, http) = (Arc::new(AtomicU32::new(0)), listener.local_addr().unwrap());
         let (progress, health) = health(Probe::Nginx {
@@ -191,16 +191,30 @@ mod tests {
             http,
         });
         progress.note_published();
-        assert_eq!(health.check().await.unwrap_err(), "nginx does not run");
-        pid.store(1, Ordering::Relaxed);
+        let said = async || health.check().await.unwrap_err();
+        assert_eq!(said().await, "nginx does not serve: it does not run");
+        let mut childless = Command::new("sleep").arg("60").spawn().unwrap();
+        pid.store(childless.id(), Ordering::Relaxed);
+        assert_eq!(said().await, "nginx does not serve: it has no worker");
+        let parent = ["-c", "sleep 60 & echo $!; wait"];
+        let stdout = Stdio::piped();
+        let mut master = Command::new("sh")
+            .args(parent)
+            .stdout(stdout)
+            .spawn()
+            .unwrap();
+        let mut worker = String::new();
+        BufReader::new(master.stdout.take().unwrap())
+            .read_line(&mut worker)
+            .unwrap();
+        pid.store(master.id(), Ordering::Relaxed);
         assert!(health.check().await.is_ok());
         drop(listener);
-        assert!(
-            health
-                .check()
-                .await
-                .unwrap_err()
-                .starts_with("nginx does not serve")
-        );
+        assert!(said().await.starts_with("nginx does not serve: "));
+        for process in [&mut childless, &mut master] {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+        Command::new("kill").arg(worker.trim()).status().unwrap();
     }
 }

@@ -45,6 +45,7 @@ pub use reload_event::{ReloadEvent, ReloadReason};
 pub use request_log::RequestLog;
 pub use running::{Load, Running};
 pub use span_log::SpanLog;
+pub use workers::serving;
 
 use crate::child_log::ChildLog;
 use crate::private_file;

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rustix::process::Signal;
-use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -260,9 +259,9 @@ impl Program for Supervised {
     }
 
     fn ready(&self) -> impl Future<Output = ()> + Send + 'static {
-        let http = self.nginx.http;
+        let (pid, http) = (self.nginx.pid.clone(), self.nginx.http);
         async move {
-            while TcpStream::connect(http).await.is_err() {
+            while workers::serving(pid.get(), http).await.is_err() {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         }

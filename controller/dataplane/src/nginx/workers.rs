@@ -1,10 +1,13 @@
-//! Detects reloads. nginx does not report them, but forks new workers.
+//! Workers of an nginx. It reports neither that it serves nor a reload, but forks workers for either.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use anyhow::{Context, ensure};
 use procfs::process::Process;
 use rustix::process::Pid;
+use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
 use crate::supervisor::POLL_INTERVAL;
@@ -20,6 +23,18 @@ pub(super) fn workers(master: Pid) -> BTreeSet<u32> {
             .children()
     };
     children().into_iter().flatten().collect()
+}
+
+/// Succeeds if the nginx with this process id (0: none runs) serves http at this address.
+///
+/// # Errors
+///
+/// Says what is missing. That it listens is not enough: an nginx that waits for the next of its ports listens on those before.
+pub async fn serving(pid: u32, http: SocketAddr) -> anyhow::Result<()> {
+    let master = Pid::from_raw(pid.cast_signed()).context("it does not run")?;
+    ensure!(!workers(master).is_empty(), "it has no worker");
+    TcpStream::connect(http).await?;
+    Ok(())
 }
 
 /// Waits for a worker that was not there before; `false` if there is none after [`RELOAD_TIMEOUT`].

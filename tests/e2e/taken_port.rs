@@ -8,16 +8,20 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
+use sluice_tests::certificate::{self, Pair};
+use sluice_tests::connection::Connection;
 use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane};
-use sluice_tests::http;
+use sluice_tests::http::{self, Request};
 use sluice_tests::log::Log;
 use sluice_tests::ports::Port;
-use sluice_tests::sluice::{self, Options};
-use sluice_tests::{artifacts, wait};
+use sluice_tests::sluice::{self, Options, Sluice};
+use sluice_tests::{artifacts, unix, wait};
 use tempfile::TempDir;
 
 use crate::fixture::{Fixture, HOST};
 use crate::scenarios::l4_ports::{config_map, with_ports};
+
+const TLS_HOST: &str = "tls.test";
 
 /// An Envoy that waits for a file: the controller has looked at its ports by then.
 fn slow_envoy(folder: &TempDir) -> Result<(PathBuf, PathBuf)> {
@@ -50,12 +54,34 @@ fn take(addrs: &[SocketAddr]) -> Result<Vec<TcpListener>> {
     Ok(taken.collect::<std::io::Result<_>>()?)
 }
 
+/// Envoy has refused more than all listeners together and each of these alone.
+async fn wait_for_retries(sluice: &Sluice, refused: usize) -> Result<()> {
+    let admin = sluice.run_dir().join("envoy-admin.sock");
+    let rejected = async || {
+        let counter = "listener_manager.lds.update_rejected";
+        let text = unix::get(&admin, &format!("/stats?filter={counter}"))
+            .await
+            .ok()?;
+        let count: usize = text.rsplit_once(": ")?.1.trim().parse().ok()?;
+        (count > 1 + refused).then_some(())
+    };
+    wait::until("a listener to be sent again", rejected)
+        .await
+        .map(drop)
+        .with_context(|| sluice.log().tail())
+}
+
 /// Whichever of its ports are taken.
 #[tokio::test(flavor = "multi_thread")]
 async fn envoy_of_the_controller_serves_when_every_port_is_its_own() -> Result<()> {
     for (takes_http, takes_https) in [(true, false), (false, true), (true, true)] {
         let (fixture, folder) = (Fixture::start(1, 1).await?, tempfile::tempdir()?);
         let (envoy, go) = slow_envoy(&folder)?;
+        let pair = Pair::of(&[TLS_HOST])?;
+        pair.store(&fixture.manifests, "tls")?;
+        fixture
+            .manifests
+            .object(&certificate::presented("tls", TLS_HOST, "tls"))?;
         let sluice = Options::new(&fixture.manifests).envoy(&envoy).spawn()?;
         said(sluice.log(), "envoy started").await?;
         let addrs = [(takes_http, sluice.http()), (takes_https, sluice.https())];
@@ -63,24 +89,9 @@ async fn envoy_of_the_controller_serves_when_every_port_is_its_own() -> Result<(
         let taken: Vec<SocketAddr> = taken.map(|(_, addr)| addr).collect();
         let held = take(&taken)?;
         fs::write(&go, "")?;
-        let refusals = || {
-            let lines = sluice.log().lines();
-            let refused = lines.iter().filter(|line| line.contains("WARN NACK"));
-            refused.filter(|line| line.contains("in use")).count()
-        };
-        let refused = async || (refusals() == taken.len()).then_some(());
-        wait::until("the refusals", refused)
-            .await
-            .with_context(|| sluice.log().tail())?;
-        // The other one of its listeners is enough for that.
-        let status = if takes_http && takes_https { 500 } else { 200 };
-        let healthy = async || {
-            let health = http::get(sluice.health(), "health", "/healthz")
-                .await
-                .ok()?;
-            (health.status == status).then_some(())
-        };
-        wait::until(&format!("a health of {status}"), healthy).await?;
+        wait_for_retries(&sluice, taken.len()).await?;
+        let health = http::get(sluice.health(), "health", "/healthz").await?;
+        ensure!(health.status == 500, "{}", health.text());
         let serves = |log: &Log| {
             log.lines()
                 .iter()
@@ -93,9 +104,14 @@ async fn envoy_of_the_controller_serves_when_every_port_is_its_own() -> Result<(
         // However often it was tried, and whoever says it.
         let lines = sluice.log().lines();
         let warns = |line: &&String| line.contains(" WARN ") || line.contains("ERROR ");
-        let said = lines.iter().filter(warns);
-        let said = said.filter(|line| line.contains("in use")).count();
+        let warnings = lines.iter().filter(warns);
+        let said = warnings.filter(|line| line.contains("in use")).count();
         ensure!(said == taken.len(), "{}", sluice.log().tail());
+        // No tenant is at fault.
+        certificate::presents(&sluice, TLS_HOST, &pair).await?;
+        let mut connection = Connection::open_tls(sluice.https(), TLS_HOST).await?;
+        let answer = connection.send(&Request::get(TLS_HOST, "/")).await?;
+        ensure!(answer.status == 200, "{answer:?}");
     }
     Ok(())
 }

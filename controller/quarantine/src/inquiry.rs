@@ -127,12 +127,10 @@ impl Inquiry {
             .all
             .iter()
             .map(|message| (publication.suspects(accepted, round, |_| true), message));
-        groups.extend(
-            host_groups
-                .chain(inexact)
-                .chain(all)
-                .map(|(parts, message)| Search::among(parts, message)),
-        );
+        let of_resources = host_groups.chain(inexact);
+        groups.extend(of_resources.map(|(parts, message)| Search::among(parts, message)));
+        // A whole configuration may be refused for what is no part of it: a port that another process has.
+        groups.extend(all.map(|(parts, message)| Search::among_suspects(parts, message)));
         Inquiry::among(groups, publication, accepted)
     }
 
@@ -143,7 +141,7 @@ impl Inquiry {
         message: &str,
         round: Round,
     ) -> Self {
-        let groups = vec![Search::among(
+        let groups = vec![Search::among_suspects(
             publication.tls_suspects(accepted, round),
             message,
         )];

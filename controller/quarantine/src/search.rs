@@ -39,10 +39,20 @@ enum State {
 impl<T: Clone> Search<T> {
     /// A search among members that were rejected together with this message. The oldest should come first.
     pub(super) fn among(members: Vec<T>, message: &str) -> Self {
+        Search::new(members, message, State::Rejections)
+    }
+
+    /// The same where it is not sure that they are why: all of them together are tried first, and if that is accepted none is at
+    /// fault.
+    pub(super) fn among_suspects(members: Vec<T>, message: &str) -> Self {
+        Search::new(members, message, State::Unknown)
+    }
+
+    fn new(members: Vec<T>, message: &str, state: State) -> Self {
         let group = Group {
             members,
             message: message.to_owned(),
-            state: State::Rejections,
+            state,
         };
         Search {
             accepted: Vec::new(),
@@ -139,7 +149,13 @@ mod tests {
 
     /// Items at fault, and the number of candidates that were tried.
     fn search(all: u64, is_accepted: impl Fn(&BTreeSet<u64>) -> bool) -> (BTreeSet<u64>, usize) {
-        let mut search = Search::among((0..all).collect(), "all");
+        result(Search::among((0..all).collect(), "all"), is_accepted)
+    }
+
+    fn result(
+        mut search: Search<u64>,
+        is_accepted: impl Fn(&BTreeSet<u64>) -> bool,
+    ) -> (BTreeSet<u64>, usize) {
         let mut tried = 0;
         while let Some(candidate) = search.candidate() {
             tried += 1;
@@ -182,6 +198,21 @@ mod tests {
     fn one_that_is_refused_alone_needs_no_candidate() {
         assert_eq!(search(1, |_| false), ([0].into(), 0));
         assert!(search(1024, |candidate| !candidate.contains(&700)).1 <= 20);
+    }
+
+    #[test]
+    fn of_suspects_that_are_accepted_none_is_at_fault() {
+        for all in [0, 1, 2, 100] {
+            let suspects = || Search::among_suspects((0..all).collect(), "all");
+            assert_eq!(result(suspects(), |_| true), (BTreeSet::new(), 1));
+            let is_accepted = |candidate: &BTreeSet<u64>| !candidate.contains(&70);
+            let expected = if all > 70 {
+                [70].into()
+            } else {
+                BTreeSet::new()
+            };
+            assert_eq!(result(suspects(), is_accepted).0, expected);
+        }
     }
 
     #[test]

@@ -33,10 +33,12 @@ pub(crate) type Sent = Arc<[SentName]>;
 /// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Acknowledgement {
-    /// Nothing new: it only changes the subscription, is about a response long settled, or refuses once more what was refused.
+    /// Nothing: it only changes the subscription, or it is about a response long settled.
     None,
     Accepted(Sent),
     Refused(Sent),
+    /// One resource, of the version that was refused before.
+    RefusedAgain(Sent),
 }
 
 /// A response that the client has not answered.

@@ -31,8 +31,8 @@ use crate::subscription::Subscription;
 
 /// Timeout of routes that wait for a new cluster's endpoints.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// Time until a refused listener is sent again, twice as long each time. Its port may be free by then; nothing else depends on more
-/// than what is sent.
+/// Time until a refused listener is sent again, twice as long each time: its port may be free by then. No other type depends on
+/// anything outside of the resource.
 const RETRY: Duration = Duration::from_secs(5);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 const ROUTING: [ResourceType; 5] = [
@@ -124,6 +124,10 @@ impl Client {
         let verdict = subscription.request(request, cache)?;
         if let (ResourceType::Cluster, Acknowledgement::Refused(sent)) = (kind, &verdict) {
             sent.iter().for_each(|(name, _)| self.no_longer_await(name));
+        }
+        if let (ResourceType::Listener, Acknowledgement::Refused(_)) = (kind, &verdict) {
+            // Whatever else was refused before.
+            self.retry = None;
         }
         Ok(verdict)
     }

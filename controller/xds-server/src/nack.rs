@@ -31,13 +31,14 @@ pub struct Nack {
 pub(crate) struct Nacks(BTreeMap<(ResourceType, Name), Nack>);
 
 impl Nacks {
+    /// True if nobody has said that so far.
     pub(crate) fn add(
         &mut self,
         (kind, name): (ResourceType, &Name),
         version: Version,
         node: &str,
         message: &str,
-    ) {
+    ) -> bool {
         let refusal = Nack {
             kind,
             name: name.clone(),
@@ -45,7 +46,9 @@ impl Nacks {
             node: node.to_owned(),
             message: shortened(message).to_owned(),
         };
-        self.0.insert((kind, name.clone()), refusal);
+        let said = (refusal.version.clone(), refusal.message.clone());
+        let before = self.0.insert((kind, name.clone()), refusal);
+        before.is_none_or(|before| (before.version, before.message) != said)
     }
 
     /// Forgets versions that are not served any more; whether there were some.

@@ -263,15 +263,19 @@ impl Store {
         read(&self.0.cache.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// True if nobody has said that so far.
     pub(crate) fn add_refusal(
         &self,
         resource: (ResourceType, &Name),
         version: Version,
         node: &str,
         reason: &str,
-    ) {
-        self.refused().add(resource, version, node, reason);
-        self.note_refusals();
+    ) -> bool {
+        let is_new = self.refused().add(resource, version, node, reason);
+        if is_new {
+            self.note_refusals();
+        }
+        is_new
     }
 
     pub(crate) fn forget_refusals(&self, kind: ResourceType, accepted: &Sent) {

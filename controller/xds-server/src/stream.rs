@@ -133,29 +133,28 @@ impl Stream {
                 self.store.forget_refusals(kind, &sent);
             }
             Acknowledgement::Refused(sent) => {
-                let reason = request
-                    .error_detail
-                    .as_ref()
-                    .map_or("", |status| status.message.as_str());
                 // A probe asks; only what is published is an error when it is refused.
                 if sent.iter().any(|(name, _)| !is_probe(name)) {
                     counters.nacks.fetch_add(1, Ordering::Relaxed);
                 }
-                self.refused(kind, &sent, shortened(reason));
+                self.refused(kind, &sent, reason(request), true);
+            }
+            // Another client may have accepted it meanwhile, and the refusal was forgotten.
+            Acknowledgement::RefusedAgain(sent) => {
+                self.refused(kind, &sent, reason(request), false);
             }
         }
     }
 
     /// Warns of a resource once: when it is refused alone. Before, it is not known which of them it is.
-    fn refused(&self, kind: ResourceType, sent: &Sent, reason: &str) {
+    fn refused(&self, kind: ResourceType, sent: &Sent, reason: &str, is_first: bool) {
         let node = self.client.node();
         match &**sent {
             [(name, version)] => {
-                if !is_probe(name) {
+                let add = |version| self.store.add_refusal((kind, name), version, node, reason);
+                let is_new = version.is_some_and(add);
+                if !is_probe(name) && (is_first || is_new) {
                     warn!("NACK from {node:?} for {kind} {name}, previous version kept: {reason}");
-                }
-                if let Some(version) = version {
-                    self.store.add_refusal((kind, name), *version, node, reason);
                 }
             }
             many => info!(
@@ -164,6 +163,11 @@ impl Stream {
             ),
         }
     }
+}
+
+fn reason(request: &DeltaDiscoveryRequest) -> &str {
+    let status = request.error_detail.as_ref();
+    shortened(status.map_or("", |status| status.message.as_str()))
 }
 
 /// Of all streams of all controllers.

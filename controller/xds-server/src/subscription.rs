@@ -336,7 +336,7 @@ impl Subscription {
             }
             let need = self.need(name, cache);
             match &need {
-                Need::Nothing => {}
+                Need::Nothing => drop(self.again.remove(name)),
                 _ if !fits(&need, part) => continue,
                 Need::Set(stored) => {
                     let message = Arc::clone(stored.message(self.form));

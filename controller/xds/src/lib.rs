@@ -23,7 +23,7 @@ mod update;
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap, module_bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use probe::{PROBE, Probe, TLS_PROBE, is_probe};
-pub use render::{Discovery, HTTPS, RouteCache};
+pub use render::{Discovery, HTTP, HTTPS, RouteCache};
 pub use rendered::RenderedResources;
 pub use resource::{Name, ResourceType};
 pub use settings::{

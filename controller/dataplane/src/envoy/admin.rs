@@ -4,9 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use hyper::Method;
 use serde::Deserialize;
+use sluice_xds::{HTTP, HTTPS};
 use tokio::net::UnixStream;
 
 use crate::http_exchange::exchange;
@@ -35,19 +36,23 @@ pub async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<S
         .with_context(|| format!("envoy admin {path}: no response within {TIMEOUT:?}"))?
 }
 
-/// The addresses on which Envoy listens, now that it has its configuration.
+/// The addresses of Envoy's listeners for http and https, now that it has its configuration.
 ///
 /// # Errors
 ///
-/// It has none yet, is draining, or refused every listener: it calls itself ready without any.
+/// It has none yet, is draining, or refused one of the two: it calls itself ready without any.
 pub async fn serving(socket: &Path) -> anyhow::Result<Vec<SocketAddr>> {
     call(socket, Method::GET, "/ready").await?;
     let text = call(socket, Method::GET, "/listeners?format=json").await?;
-    let addresses = addresses(&text).context("envoy admin /listeners")?;
-    ensure!(
-        !addresses.is_empty(),
-        "it has no listener; why it refused those of the controller is in the log"
-    );
+    let listeners: Listeners = serde_json::from_str(&text).context("envoy admin /listeners")?;
+    let mut addresses = Vec::new();
+    for name in [HTTP, HTTPS] {
+        addresses.extend(listeners.addresses_of(name).with_context(|| {
+            format!(
+                "it has no listener {name}; why it refused that of the controller is in the log"
+            )
+        })?);
+    }
     Ok(addresses)
 }
 
@@ -58,8 +63,20 @@ struct Listeners {
     listener_statuses: Vec<ListenerStatus>,
 }
 
+impl Listeners {
+    fn addresses_of(&self, name: &str) -> Option<impl Iterator<Item = SocketAddr>> {
+        let mut statuses = self.listener_statuses.iter();
+        let status = statuses.find(|status| status.name == name)?;
+        let addresses = std::iter::once(&status.local_address);
+        let addresses = addresses.chain(&status.additional_local_addresses);
+        let sockets = addresses.filter_map(|address| address.socket_address.as_ref());
+        Some(sockets.map(|socket| SocketAddr::new(socket.address, socket.port_value)))
+    }
+}
+
 #[derive(Deserialize)]
 struct ListenerStatus {
+    name: String,
     local_address: Address,
     #[serde(default)]
     additional_local_addresses: Vec<Address>,
@@ -75,18 +92,6 @@ struct Address {
 struct SocketAddress {
     address: IpAddr,
     port_value: u16,
-}
-
-fn addresses(text: &str) -> serde_json::Result<Vec<SocketAddr>> {
-    let listeners: Listeners = serde_json::from_str(text)?;
-    let statuses = listeners.listener_statuses.into_iter();
-    let addresses = statuses.flat_map(|status| {
-        std::iter::once(status.local_address).chain(status.additional_local_addresses)
-    });
-    let sockets = addresses.filter_map(|address| address.socket_address);
-    Ok(sockets
-        .map(|socket| SocketAddr::new(socket.address, socket.port_value))
-        .collect())
 }
 
 async fn request(socket: &Path, method: Method, path: &str) -> anyhow::Result<String> {

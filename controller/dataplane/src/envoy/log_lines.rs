@@ -1,6 +1,9 @@
 //! Envoy's log lines in our log.
 
+use std::collections::HashMap;
 use std::io::{Write, stderr};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 use tracing::{debug, error, info, warn};
@@ -18,6 +21,22 @@ const REJECTED: [&str; 4] = [
     "delta config for ",
     "gRPC config for ",
 ];
+
+/// A listener that is refused comes again within a minute, and is refused for the same reason.
+const REPEATED: Duration = Duration::from_secs(120);
+
+/// The latest rejections of an Envoy, and when it has said them last.
+#[derive(Debug, Default)]
+pub(super) struct Rejections(Mutex<HashMap<String, Instant>>);
+
+impl Rejections {
+    /// True if it has said the same a moment ago.
+    fn is_repeated(&self, text: &str, now: Instant) -> bool {
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.retain(|_, at| now.saturating_duration_since(*at) < REPEATED);
+        said.insert(text.to_owned(), now).is_some()
+    }
+}
 
 /// A line of Envoy's standard error.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,9 +84,12 @@ pub(super) fn of_our_own(line: &str) {
     log_line(line, |text| is_lost(text) || is_rejection(text));
 }
 
-/// The same of an Envoy whose controller is elsewhere: the link says that it is away, and why.
-pub(super) fn of_a_remote_controller(line: &str, link: &ControllerLink) {
+/// The same of an Envoy whose controller is elsewhere: the link says that it is away, and why. A rejection is logged once.
+pub(super) fn of_a_remote_controller(line: &str, link: &ControllerLink, rejections: &Rejections) {
     log_line(line, |text| {
+        if is_rejection(text) {
+            return rejections.is_repeated(text, Instant::now());
+        }
         let is_lost = is_lost(text);
         if is_lost {
             link.failed(text);
@@ -145,6 +167,23 @@ mod tests {
         assert_eq!(Line::read("  type_url: x"), Line::Continuation);
         assert_eq!(Line::read(" "), Line::Empty);
         assert_eq!(Line::read("[1]"), Line::Other);
+    }
+
+    #[test]
+    fn a_rejection_is_news_unless_it_was_said_a_moment_ago() {
+        let (rejections, start) = (Rejections::default(), Instant::now());
+        for (text, after, expected) in [
+            ("a", 0, false),
+            ("b", 0, false),
+            ("a", 60, true),
+            ("a", 170, true),
+            ("b", 170, false),
+            ("a", 290, false),
+        ] {
+            let now = start + Duration::from_secs(after);
+            let is_repeated = rejections.is_repeated(text, now);
+            assert_eq!(is_repeated, expected, "{text} after {after} s");
+        }
     }
 
     #[test]

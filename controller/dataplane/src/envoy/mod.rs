@@ -41,6 +41,7 @@ use crate::supervisor::{
 use crate::{memory, open_files, private_file};
 use controller_link::ControllerLink;
 use drain::{CloseListeners, drain};
+use log_lines::Rejections;
 pub use module::try_module;
 pub use version::version;
 
@@ -57,7 +58,7 @@ pub struct Settings {
     pub zone: Option<String>,
     /// The xDS server that Envoy connects to.
     pub controller: ControllerAddress,
-    /// Addresses of the listeners that it has to have to be ready; none: any.
+    /// Addresses on which it has to serve to be ready; none: any.
     pub listens: Vec<SocketAddr>,
     /// Time for open requests to complete before Envoy is terminated.
     pub drain_timeout: Duration,
@@ -119,7 +120,10 @@ impl Envoy {
                     "controller link",
                     link.clone().follow(files.admin_socket.clone()),
                 );
-                Box::new(move |line| log_lines::of_a_remote_controller(line, &link))
+                let rejections = Rejections::default();
+                Box::new(move |line| {
+                    log_lines::of_a_remote_controller(line, &link, &rejections);
+                })
             }
         };
         let bootstrap = BootstrapSettings {

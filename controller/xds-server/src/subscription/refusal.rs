@@ -15,8 +15,9 @@ impl Subscription {
     pub(super) fn was_refused(&mut self, in_flight: InFlight) -> Acknowledgement {
         let mut is_known = false;
         if let [(name, version)] = &*in_flight.sent {
-            is_known = self.again.remove(name);
-            self.refused.insert(name.clone(), *version);
+            self.again.remove(name);
+            let before = self.refused.insert(name.clone(), *version);
+            is_known = before == Some(*version);
         }
         if in_flight.sent.len() <= 1 {
             self.answered = in_flight.covers.unwrap_or(self.answered);
@@ -28,7 +29,7 @@ impl Subscription {
             }
         }
         match is_known {
-            true => Acknowledgement::None,
+            true => Acknowledgement::RefusedAgain(in_flight.sent),
             false => Acknowledgement::Refused(in_flight.sent),
         }
     }

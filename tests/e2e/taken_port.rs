@@ -13,6 +13,7 @@ use sluice_tests::connection::Connection;
 use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane};
 use sluice_tests::http::{self, Request};
 use sluice_tests::log::Log;
+use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{self, Options, Sluice};
 use sluice_tests::{artifacts, unix, wait};
@@ -54,6 +55,18 @@ fn take(addrs: &[SocketAddr]) -> Result<Vec<TcpListener>> {
     Ok(taken.collect::<std::io::Result<_>>()?)
 }
 
+/// Neither its health nor its log says that it serves.
+async fn ensure_not_ready(sluice: &Sluice) -> Result<()> {
+    let health = http::get(sluice.health(), "health", "/healthz").await?;
+    ensure!(health.status == 500, "{}", health.text());
+    let lines = sluice.log().lines();
+    let mut serving = lines
+        .iter()
+        .filter(|line| line.contains("INFO serving http"));
+    ensure!(serving.next().is_none(), "{}", sluice.log().tail());
+    Ok(())
+}
+
 /// Envoy has refused more than all listeners together and each of these alone.
 async fn wait_for_retries(sluice: &Sluice, refused: usize) -> Result<()> {
     let admin = sluice.run_dir().join("envoy-admin.sock");
@@ -90,14 +103,7 @@ async fn envoy_of_the_controller_serves_when_every_port_is_its_own() -> Result<(
         let held = take(&taken)?;
         fs::write(&go, "")?;
         wait_for_retries(&sluice, taken.len()).await?;
-        let health = http::get(sluice.health(), "health", "/healthz").await?;
-        ensure!(health.status == 500, "{}", health.text());
-        let serves = |log: &Log| {
-            log.lines()
-                .iter()
-                .any(|it| it.contains("INFO serving http"))
-        };
-        ensure!(!serves(sluice.log()), "{}", sluice.log().tail());
+        ensure_not_ready(&sluice).await?;
         drop(held);
         let sluice = sluice.ready().await?;
         sluice::wait_for_status(sluice.http(), HOST, "/", 200).await?;
@@ -155,16 +161,34 @@ async fn nginx_serves_when_it_has_all_of_its_ports() -> Result<()> {
     let held = take(&[port.addr()])?;
     let sluice = with_ports(&fixture.manifests, "nginx").spawn()?;
     said(sluice.log(), "nginx exited unexpectedly").await?;
-    let health = http::get(sluice.health(), "health", "/healthz").await?;
-    ensure!(health.status == 500, "{}", health.text());
-    let serves = |log: &Log| {
-        log.lines()
-            .iter()
-            .any(|it| it.contains("INFO serving http"))
-    };
-    ensure!(!serves(sluice.log()), "{}", sluice.log().tail());
+    ensure_not_ready(&sluice).await?;
     drop(held);
     let sluice = sluice.ready().await?;
     sluice::wait_for_status(sluice.http(), HOST, "/", 200).await?;
+    Ok(())
+}
+
+/// No Ingress waits or is held back for a port, and nginx takes it once it is free.
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_that_cannot_have_a_new_port_serves_on_and_takes_it_later() -> Result<()> {
+    let (fixture, port) = (Fixture::start(1, 1).await?, Port::reserve()?);
+    fixture.manifests.object(&config_map("tcp", json!({})))?;
+    fixture.manifests.object(&config_map("udp", json!({})))?;
+    let sluice = with_ports(&fixture.manifests, "nginx").start().await?;
+    sluice::wait_for_status(sluice.http(), HOST, "/", 200).await?;
+    let held = take(&[port.addr()])?;
+    let targets = json!({(port.number().to_string()): "default/web:80"});
+    fixture.manifests.object(&config_map("tcp", targets))?;
+    let late = Ingress::new("default", "late").host("late.test");
+    fixture.manifests.ingress(&late.path("/", "web", 80))?;
+    said(sluice.log(), "reload failed although").await?;
+    for host in ["late.test", HOST] {
+        sluice::wait_for_status(sluice.http(), host, "/", 200).await?;
+    }
+    let lines = sluice.log().lines();
+    let rejected = lines.iter().any(|line| line.contains("Ingress default/"));
+    ensure!(!rejected, "{}", sluice.log().tail());
+    drop(held);
+    sluice::wait_for_status(port.addr(), "any.test", "/", 200).await?;
     Ok(())
 }

@@ -45,10 +45,10 @@ pub enum Probe {
 impl Probe {
     async fn ask(&self) -> Result<(), String> {
         match self {
-            Probe::Envoy(socket) => match admin::serving(socket).await {
-                Ok(_) => Ok(()),
-                Err(error) => Err(format!("envoy is not ready: {error:#}")),
-            },
+            Probe::Envoy(socket) => admin::serving(socket)
+                .await
+                .map(drop)
+                .map_err(|error| format!("envoy is not ready: {error:#}")),
             Probe::Nginx { pid, http } => nginx::serving(pid.get(), *http)
                 .await
                 .map_err(|error| format!("nginx does not serve: {error:#}")),

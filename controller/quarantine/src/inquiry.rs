@@ -127,14 +127,17 @@ impl Inquiry {
             .all
             .iter()
             .map(|message| (publication.suspects(accepted, round, |_| true), message));
-        let of_resources = host_groups.chain(inexact);
-        groups.extend(of_resources.map(|(parts, message)| Search::among(parts, message)));
-        // A whole configuration may be refused for what is no part of it: a port that another process has.
-        groups.extend(all.map(|(parts, message)| Search::among_suspects(parts, message)));
+        groups.extend(
+            host_groups
+                .chain(inexact)
+                .chain(all)
+                .map(|(parts, message)| Search::among(parts, message)),
+        );
         Inquiry::among(groups, publication, accepted)
     }
 
-    /// The same for the listener with the filter chains of hosts with TLS, whose settings are a host's as a whole.
+    /// The same for the listener with the filter chains of hosts with TLS, whose settings are a host's as a whole. It may be refused for
+    /// what is of no host: a port that another process has.
     pub fn about_tls(
         publication: Publication,
         accepted: Option<&Publication>,

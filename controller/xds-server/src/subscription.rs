@@ -336,6 +336,7 @@ impl Subscription {
             }
             let need = self.need(name, cache);
             match &need {
+                // Nothing is left to send again, either.
                 Need::Nothing => drop(self.again.remove(name)),
                 _ if !fits(&need, part) => continue,
                 Need::Set(stored) => {

@@ -45,6 +45,9 @@ use log_lines::Rejections;
 pub use module::try_module;
 pub use version::version;
 
+/// Interval between checks of the listeners of an Envoy that is ready without them.
+const LISTENERS_INTERVAL: Duration = Duration::from_millis(500);
+
 /// How to run Envoy.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -317,11 +320,14 @@ impl Program for Envoy {
     fn ready(&self) -> impl Future<Output = ()> + Send + 'static {
         let (socket, listens) = (self.files.admin_socket.clone(), self.listens.clone());
         async move {
-            // An adopted one may still be on the addresses that it had.
+            while admin::call(&socket, Method::GET, "/ready").await.is_err() {
+                sleep(POLL_INTERVAL).await;
+            }
+            // It has refused some, or is an adopted one that is still on the addresses that it had.
             let serves =
                 |addresses: Vec<SocketAddr>| listens.iter().all(|it| addresses.contains(it));
             while !admin::serving(&socket).await.is_ok_and(serves) {
-                sleep(POLL_INTERVAL).await;
+                sleep(LISTENERS_INTERVAL).await;
             }
         }
     }

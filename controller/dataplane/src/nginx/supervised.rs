@@ -29,9 +29,19 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 /// After a reload, all workers have the new configuration and handshakes with the old one are over.
 const RELOAD_SETTLED: Duration = Duration::from_secs(10);
 
-/// Waits until a first configuration that was refused is tried again; they double.
+/// Waits until a configuration that was not loaded is tried again; they double. A first one that was refused is, and any that is not
+/// at fault: a port in it may be free later.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);
+
+/// Reason why a configuration was not installed.
+#[derive(PartialEq, Eq)]
+enum NotInstalled {
+    /// nginx refuses it, and whoever publishes it leaves out what is at fault.
+    Refused,
+    /// It could not be tested.
+    Untested,
+}
 
 /// Called with what became of a configuration.
 pub(super) type OnReload = Box<dyn Fn(ReloadEvent) + Send + Sync>;
@@ -42,6 +52,8 @@ pub(super) struct Supervised {
     on_reload: OnReload,
     /// `None`: nobody knows.
     loaded: Option<Arc<Configuration>>,
+    /// The latest one was not loaded, and is tried again after this.
+    retry: Option<Duration>,
 }
 
 impl fmt::Debug for Supervised {
@@ -56,6 +68,7 @@ impl Supervised {
             nginx,
             on_reload,
             loaded: None,
+            retry: None,
         }
     }
 
@@ -83,7 +96,7 @@ impl Supervised {
                     let Some(latest) = self.debounced_latest().await else {
                         continue;
                     };
-                    if self.install(&latest).await {
+                    if self.install(&latest).await.is_ok() {
                         self.installed_first(latest);
                         return Ok(());
                     }
@@ -99,7 +112,7 @@ impl Supervised {
                         return Ok(());
                     }
                     failures += 1;
-                    delay = delay.map(|delay| (delay * 2).min(LAST_RETRY));
+                    delay = Some(next_retry(delay));
                 }
             }
         }
@@ -128,24 +141,29 @@ impl Supervised {
         self.loaded = Some(configuration);
     }
 
-    /// Makes a configuration the one that nginx loads next; `false`: nginx rejects it.
-    async fn install(&self, latest: &Arc<Configuration>) -> bool {
+    /// Makes a configuration the one that nginx loads next, or says why not.
+    async fn install(&self, latest: &Arc<Configuration>) -> Result<(), NotInstalled> {
         let Err(rejection) = self.try_install(latest).await else {
-            return true;
+            return Ok(());
         };
         let kept = match self.nginx.pid.get() {
             0 => "there is no other yet",
             _ => "previous configuration kept",
         };
         error!("nginx refuses the configuration; {kept}: {rejection}");
-        (self.on_reload)(match rejection {
-            Rejection::Invalid(message) => ReloadEvent::Rejected {
-                content: latest.content,
-                message,
-            },
-            Rejection::Untested(_) => ReloadEvent::Failed,
-        });
-        false
+        match rejection {
+            Rejection::Invalid(message) => {
+                (self.on_reload)(ReloadEvent::Rejected {
+                    content: latest.content,
+                    message,
+                });
+                Err(NotInstalled::Refused)
+            }
+            Rejection::Untested(_) => {
+                (self.on_reload)(ReloadEvent::Failed);
+                Err(NotInstalled::Untested)
+            }
+        }
     }
 
     async fn try_install(&self, latest: &Arc<Configuration>) -> Result<(), Rejection> {
@@ -175,7 +193,8 @@ impl Supervised {
         nginx.tasks.spawn_finite("nginx files", remove);
     }
 
-    async fn reload(&mut self, process: &mut Process, latest: Arc<Configuration>) {
+    /// False if nginx goes on without it.
+    async fn reload(&mut self, process: &mut Process, latest: Arc<Configuration>) -> bool {
         let reason = latest.reload_reason(self.loaded.as_deref());
         info!("reloading nginx ({})", reason.as_str());
         let master = process.pid();
@@ -184,7 +203,7 @@ impl Supervised {
         let is_reloaded = tokio::select! {
             is_reloaded = workers::wait_for_new(master, &before) => is_reloaded,
             // The supervisor notices it next.
-            _ = process.ended() => return,
+            _ = process.ended() => return true,
         };
         if is_reloaded {
             self.nginx.tables.note_loaded();
@@ -198,6 +217,7 @@ impl Supervised {
             error!("reload failed although `nginx -t` passed; previous configuration kept");
             (self.on_reload)(ReloadEvent::Failed);
         }
+        is_reloaded
     }
 }
 
@@ -268,7 +288,9 @@ impl Program for Supervised {
     }
 
     async fn next_change(&mut self, _is_ready: bool) {
-        if self.nginx.configurations.changed().await.is_err() {
+        let changed = self.nginx.configurations.changed();
+        let delay = self.retry.unwrap_or(Duration::MAX);
+        if let Ok(Err(_)) = timeout(delay, changed).await {
             // The publisher is gone, and we are stopped soon.
             std::future::pending::<()>().await;
         }
@@ -285,16 +307,20 @@ impl Program for Supervised {
             self.remove_unused_files(&latest);
             (self.on_reload)(ReloadEvent::Unchanged(latest.content));
             self.loaded = Some(latest);
+            self.retry = None;
             return;
         }
         // Uncertain until there are workers with the new configuration.
         let before = process.serves().map(str::to_owned);
         record_serves(process, None);
-        if self.install(&latest).await {
-            self.reload(process, latest).await;
-        } else {
-            record_serves(process, before);
-        }
+        let is_final = match self.install(&latest).await {
+            Ok(()) => self.reload(process, latest).await,
+            Err(reason) => {
+                record_serves(process, before);
+                reason == NotInstalled::Refused
+            }
+        };
+        self.retry = (!is_final).then(|| next_retry(self.retry));
     }
 
     async fn drain(&mut self, mut process: Process) {
@@ -320,6 +346,11 @@ impl Program for Supervised {
     async fn exited(&mut self, process: &Process) {
         process.orphans().kill().await;
     }
+}
+
+/// The wait after this one.
+fn next_retry(before: Option<Duration>) -> Duration {
+    before.map_or(FIRST_RETRY, |delay| (delay * 2).min(LAST_RETRY))
 }
 
 /// A configuration's hash, as records have it.

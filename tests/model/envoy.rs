@@ -11,8 +11,8 @@ use sluice_tests::envoy::Envoy;
 use sluice_tests::ports::Port;
 use sluice_tests::{artifacts, http, wait};
 use sluice_xds::{
-    BootstrapSettings, Certificate, ControllerAddress, FilterCode, Https, Settings, Update,
-    bootstrap,
+    BootstrapSettings, Certificate, ControllerAddress, FilterCode, Https, Settings, bootstrap,
+    publication,
 };
 use sluice_xds_server::Store;
 use tempfile::TempDir;
@@ -100,9 +100,9 @@ impl RunningEnvoy {
 
     /// As the publisher does, but all at once; Envoy has to take all of it.
     async fn publish(&self, before: &Config, now: &Config) -> Result<()> {
-        self.store.apply(Update::additions(before, now));
-        self.store.apply(Update::routing(now, &self.settings));
-        let generation = self.store.apply(Update::removals(before, now));
+        self.store.apply(publication::additions(before, now));
+        self.store.apply(publication::routing(now, &self.settings));
+        let generation = self.store.apply(publication::removals(before, now));
         let answered = self.store.answered(generation, TIMEOUT).await;
         let refusals = self.store.refusals();
         ensure!(

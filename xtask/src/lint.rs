@@ -22,6 +22,16 @@ pub(crate) fn all() -> Result<()> {
         "clippy of the filter",
         &["-p", "sluice-filter", "--target", WASM_TARGET],
     )?;
+    // A workspace of its own: its dependencies are not those that are there.
+    clippy(
+        "clippy of the fuzz targets",
+        &[
+            "--manifest-path",
+            "tests/libfuzzer/Cargo.toml",
+            "--target-dir",
+            "target/libfuzzer",
+        ],
+    )?;
     documentation()
 }
 

@@ -38,7 +38,7 @@ use std::time::Duration;
 use sluice_ir::Config;
 use sluice_translate::{Changes, Options, Report, Snapshot, Translation, Updated};
 use sluice_xds::render::moves_balancing;
-use sluice_xds::{Discovery, RouteCache, Settings, Update};
+use sluice_xds::{Discovery, RouteCache, Settings, Update, publication};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
@@ -278,8 +278,8 @@ impl Publisher {
                 continue;
             };
             let staying = before.as_ref().map(|old| backend.with_leaving(old));
-            additions.endpoints(id, staying.as_ref().unwrap_or(backend));
-            removals.endpoints(id, backend);
+            publication::set_endpoints(&mut additions, id, staying.as_ref().unwrap_or(backend));
+            publication::set_endpoints(&mut removals, id, backend);
         }
         self.add_resources(additions).await;
         block_in_place(|| {
@@ -303,7 +303,7 @@ impl Publisher {
         let config = &self.effective;
         #[cfg(debug_assertions)]
         let config = &*fault::for_envoys(config);
-        let additions = block_in_place(|| Update::additions(before, config));
+        let additions = block_in_place(|| publication::additions(before, config));
         #[cfg(debug_assertions)]
         let additions = fault::spoil(additions);
         self.add_resources(additions).await;
@@ -344,7 +344,7 @@ impl Publisher {
             #[cfg(debug_assertions)]
             let config = &*fault::for_envoys(config);
             let mut batch = Batch::new(&self.served.store);
-            let routing = Update::routing_with(
+            let routing = publication::routing_with(
                 &mut self.routes,
                 config,
                 &self.settings,
@@ -365,7 +365,7 @@ impl Publisher {
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
-        let removals = Update::removals(before, config);
+        let removals = publication::removals(before, config);
         self.sizes.log(&self.effective);
         removals
     }

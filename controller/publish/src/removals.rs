@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sluice_xds::Update;
+use sluice_xds::{Update, publication};
 use tokio::time::Instant;
 
 use crate::Publisher;
@@ -71,7 +71,7 @@ impl Publisher {
             self.known = both;
         } else {
             let later = both
-                .map(|both| update.take_removals_of(&both))
+                .map(|both| publication::take_removals_of(&mut update, &both))
                 .filter(|later| !later.is_empty());
             self.served.store.apply(update);
             later

@@ -1,9 +1,8 @@
 //! Updates that are published at once. Each is packed when it is added: all of them as they are take several times the memory.
 
 use sluice_xds::Update;
+use sluice_xds_delta::{Cache, Difference, Generation};
 
-use crate::cache::{Cache, Difference};
-use crate::history::Generation;
 use crate::store::Store;
 
 /// Updates, in their order.

@@ -4,12 +4,7 @@ use std::collections::BTreeMap;
 
 use sluice_xds::is_probe;
 use sluice_xds::{Name, ResourceType};
-
-use crate::cache::Cache;
-use crate::version::Version;
-
-/// Longest text of a client that is kept.
-const LONGEST: usize = 2048;
+use sluice_xds_delta::{Cache, Version, shortened};
 
 /// One resource that a client refused, and has not accepted since.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +76,4 @@ impl Nacks {
             .cloned()
             .collect()
     }
-}
-
-/// The beginning of a client's text. Envoy ends its own with a newline.
-pub(crate) fn shortened(text: &str) -> &str {
-    let text = text.trim_end();
-    let end = text.floor_char_boundary(LONGEST);
-    text.get(..end).unwrap_or_default()
 }

@@ -3,32 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::history::Generation;
 use crate::publications::Publications;
-use crate::version::Version;
+use sluice_xds_delta::{Generation, Progress, Version};
 
 /// After this a stream that answers nothing decides nothing any more, as long as others do.
 const LOST: Duration = Duration::from_secs(10);
-
-/// Progress of one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
-    /// Everything up to here is answered.
-    pub(crate) settled: Generation,
-    /// It asks for listeners.
-    pub(crate) has_listeners: bool,
-    /// It asks for routes.
-    pub(crate) has_routes: bool,
-    /// Its last answers about probes: of routes, and of the listener with TLS.
-    pub(crate) probes: [Option<Probed>; 2],
-}
-
-/// ACK or NACK of a probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Probed {
-    pub(crate) version: Version,
-    pub(crate) is_accepted: bool,
-}
 
 /// Every stream that is open.
 #[derive(Debug, Default)]
@@ -167,6 +146,8 @@ impl Streams {
 
 #[cfg(test)]
 mod tests {
+    use sluice_xds_delta::Probed;
+
     use super::*;
 
     fn streams(all: &[Progress]) -> Streams {

@@ -1,10 +1,9 @@
 //! Times of the last publications: when each came, and when all data planes had answered it.
 
+use sluice_xds_delta::Generation;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
-
-use crate::history::Generation;
 
 /// Publications that are remembered. Looking for a culprit publishes some dozens.
 const MOST: usize = 256;

@@ -23,10 +23,9 @@ use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic::{Status, Streaming};
 
-use crate::encode::Encoder;
-use crate::response::Response;
 use crate::store::Store;
 use crate::stream::Stream;
+use sluice_xds_delta::{Encoder, Response};
 
 const NAME: &str = "envoy.service.discovery.v3.AggregatedDiscoveryService";
 const DELTA: &str =

@@ -7,15 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use sluice_xds::{Name, Probe, ResourceType, Update};
+use sluice_xds_delta::{Cache, Difference, Generation, Progress, Sent, Version};
 use tokio::sync::watch;
 
-use crate::acknowledgement::Sent;
-use crate::cache::{Cache, Difference};
-use crate::history::Generation;
 use crate::nack::{Nack, Nacks};
-use crate::progress::{Client, Progress, Streams};
+use crate::progress::{Client, Streams};
 use crate::publications::Acknowledged;
-use crate::version::Version;
 
 /// How often it is looked for data planes that are lost.
 const RECHECK: Duration = Duration::from_secs(1);

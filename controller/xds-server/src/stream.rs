@@ -8,15 +8,11 @@ use std::time::Instant;
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
 use sluice_xds::ResourceType;
 use sluice_xds::is_probe;
+use sluice_xds_delta::{Acknowledgement, Cache, Client, Response, Sent, shortened};
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 use tracing::{debug, info, warn};
 
-use crate::acknowledgement::{Acknowledgement, Sent};
-use crate::cache::Cache;
-use crate::client::Client;
-use crate::nack::shortened;
-use crate::response::Response;
 use crate::store::{OpenStream, Store};
 
 /// One stream.
@@ -77,11 +73,11 @@ impl Stream {
     }
 
     async fn send(&self, response: Response) -> Result<(), Gone> {
+        let set = response.set_names().count();
         debug!(
-            "to {:?}: {} set, {} removed of {}",
+            "to {:?}: {set} set, {} removed of {}",
             self.client.node(),
-            response.messages.len(),
-            response.sent.len() - response.messages.len(),
+            response.sent.len() - set,
             response.type_url
         );
         self.store.counters().pushes.fetch_add(1, Ordering::Relaxed);

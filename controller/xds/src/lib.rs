@@ -12,25 +12,25 @@ pub mod firewall;
 mod message_json;
 mod mutual_tls;
 mod probe;
-mod publication;
+pub mod publication;
 pub mod render;
 mod rendered;
-mod resource;
 mod server_name_matcher;
 mod settings;
-mod update;
 
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap, module_bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
-pub use probe::{PROBE, Probe, TLS_PROBE, is_probe};
-pub use render::{Discovery, HTTP, HTTPS, RouteCache};
+pub use probe::Probe;
+pub use render::{Discovery, HTTPS, RouteCache};
 pub use rendered::RenderedResources;
-pub use resource::{Name, ResourceType};
 pub use settings::{
     BACKEND_HEADER, CLIENT_METADATA, CONNECTING_TAG, CONTROLLER_CLUSTER, COOKIE_HEADER,
-    Certificate, EJECTIONS_TAG, ENDPOINT_HEADER, FILTER_METADATA, FilterCode, FilterForm, Https,
-    ISSUER_METADATA, MODULE_FORM, MODULE_NAME, MOST_COOKIES, OTHER_HOSTS, PATH_HEADER,
-    PROTOCOL_METADATA, ROUTE_KEY, ROUTE_METADATA, RULES_METADATA, SCOPES_FROM, SERVER_METADATA,
-    SUBJECT_METADATA, Settings, TRANSACTION_METADATA, VERIFY_METADATA, XDS_CLUSTER,
+    Certificate, EJECTIONS_TAG, ENDPOINT_HEADER, FilterCode, Https, ISSUER_METADATA, MODULE_NAME,
+    MOST_COOKIES, OTHER_HOSTS, PATH_HEADER, PROTOCOL_METADATA, ROUTE_KEY, ROUTE_METADATA,
+    RULES_METADATA, SCOPES_FROM, SERVER_METADATA, SUBJECT_METADATA, Settings, TRANSACTION_METADATA,
+    VERIFY_METADATA, XDS_CLUSTER,
 };
-pub use update::{Change, Update};
+pub use sluice_xds_resource::{
+    Change, FILTER_METADATA, FilterForm, HTTP, MODULE_FORM, Name, PROBE, ResourceType, TLS_PROBE,
+    Update, is_probe,
+};

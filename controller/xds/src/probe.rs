@@ -5,14 +5,7 @@ use prost::Message;
 use sluice_ir::Config;
 
 use crate::render::{self, Discovery};
-pub use crate::render::{PROBE, TLS_PROBE};
-use crate::{ResourceType, Settings, Update};
-
-/// True if a resource is a probe.
-#[must_use]
-pub fn is_probe(name: &str) -> bool {
-    name == PROBE || name == TLS_PROBE
-}
+use crate::{PROBE, ResourceType, Settings, TLS_PROBE, Update};
 
 /// Something to try.
 #[derive(Clone, Debug)]
@@ -67,17 +60,5 @@ impl Probe {
             update: map(self.update),
             ..self
         }
-    }
-}
-
-impl Update {
-    /// Nothing is tried any more.
-    #[must_use]
-    pub fn end_of_probes() -> Self {
-        let mut update = Update::default();
-        update.remove(ResourceType::Listener, PROBE);
-        update.remove(ResourceType::Route, PROBE);
-        update.remove(ResourceType::Listener, TLS_PROBE);
-        update
     }
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use sluice_ir::Config;
 
-use crate::update::Change;
-use crate::{Name, ResourceType, Settings, Update, message_json};
+use crate::{Change, Name, ResourceType, Settings, message_json, publication};
 
 /// All resources of one configuration, as they are sent to an Envoy with the filter as wasm.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +15,8 @@ impl RenderedResources {
     /// Renders all of them: what is published when there was nothing before.
     #[must_use]
     pub fn render(config: &Config, settings: &Settings) -> Self {
-        let mut update = Update::additions(&Config::default(), config);
-        update.merge(Update::routing(config, settings));
+        let mut update = publication::additions(&Config::default(), config);
+        update.merge(publication::routing(config, settings));
         let set = update
             .changes
             .into_iter()

@@ -62,10 +62,6 @@ pub const TRANSACTION_METADATA: &str = "sluice-transaction";
 pub const SERVER_METADATA: &str = "sluice-server";
 /// ... and the version of HTTP.
 pub const PROTOCOL_METADATA: &str = "sluice-protocol";
-/// In the metadata of a node: the form of the filter that it takes, `module` or none.
-pub const FILTER_METADATA: &str = "sluice.filter";
-/// Value of [`FILTER_METADATA`] for the module.
-pub const MODULE_FORM: &str = "module";
 /// Name of the filter as a module of Envoy, which looks for `lib<name>.so`.
 pub const MODULE_NAME: &str = "sluice_envoy";
 /// The cluster, over HTTP/1, that the filter calls for its log.
@@ -123,16 +119,6 @@ pub enum FilterCode {
     File(PathBuf),
     /// The wasm itself, sent along.
     Inline(Vec<u8>),
-}
-
-/// Form of the filter in an Envoy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FilterForm {
-    /// As WebAssembly, which every Envoy runs.
-    #[default]
-    Wasm,
-    /// As a dynamic module, in an Envoy that says so by [`FILTER_METADATA`].
-    Module,
 }
 
 /// Settings of the `https` listener.

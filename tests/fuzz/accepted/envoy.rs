@@ -10,7 +10,7 @@ use sluice_tests::ports::Port;
 use sluice_tests::{artifacts, wait};
 use sluice_xds::{
     BootstrapSettings, CONTROLLER_CLUSTER, Certificate, ControllerAddress, FilterCode, Https,
-    Settings, Update, bootstrap,
+    Settings, bootstrap, publication,
 };
 use sluice_xds_server::Store;
 use tempfile::TempDir;
@@ -109,10 +109,12 @@ impl Live {
     /// As the publisher does, but all at once.
     fn publish(&mut self, now: Config) -> sluice_xds_server::Generation {
         let before = std::mem::replace(&mut self.before, now);
-        self.store.apply(Update::additions(&before, &self.before));
         self.store
-            .apply(Update::routing(&self.before, &self.settings));
-        self.store.apply(Update::removals(&before, &self.before))
+            .apply(publication::additions(&before, &self.before));
+        self.store
+            .apply(publication::routing(&self.before, &self.settings));
+        self.store
+            .apply(publication::removals(&before, &self.before))
     }
 }
 

@@ -6,6 +6,7 @@
 //!           1 KIND FLAGS  an answer to the last response of this type
 //!           2 KIND NAME   something is published
 //!           3             whatever there is to send is sent
+//!           4 SECONDS     time passes
 //! ```
 #![no_main]
 
@@ -18,69 +19,13 @@ use envoy_types::pb::envoy::service::discovery::v3::{
 use envoy_types::pb::google::rpc::Status;
 use libfuzzer_sys::fuzz_target;
 use prost::Message;
+use sluice_xds_delta::{Acknowledgement, Cache, Client, Encoder, Response};
+use sluice_xds_resource::{Change, PROBE, ResourceType, Update, is_probe};
 
 #[path = "xds_requests/model.rs"]
 mod model;
-#[path = "xds_requests/stand_ins.rs"]
-mod stand_ins;
 
-// The server's files name it so.
-extern crate self as sluice_xds;
-
-use acknowledgement::Acknowledgement;
-use cache::Cache;
-use client::Client;
-use encode::Encoder;
-use model::Model;
-use response::Response;
-pub use stand_ins::{
-    Change, FILTER_METADATA, FilterForm, MODULE_FORM, Name, PROBE, ResourceType, TLS_PROBE, Update,
-    is_probe, render,
-};
-
-// The state machine, without whoever awaits a client.
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/acknowledgement.rs"]
-mod acknowledgement;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/cache.rs"]
-mod cache;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/client.rs"]
-mod client;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/dedup.rs"]
-mod dedup;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/encode.rs"]
-mod encode;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/history.rs"]
-mod history;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/known.rs"]
-mod known;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/message.rs"]
-mod message;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/nack.rs"]
-mod nack;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/progress.rs"]
-mod progress;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/publications.rs"]
-mod publications;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/response.rs"]
-mod response;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/subscription.rs"]
-mod subscription;
-#[allow(dead_code, reason = "what the store and the service call")]
-#[path = "../../../controller/xds-server/src/version.rs"]
-mod version;
+use model::{Answer, Model, RETRY};
 
 /// The response as a client reads it: a gRPC message, not compressed, with its length.
 fn received(response: Response) -> DeltaDiscoveryResponse {
@@ -90,6 +35,11 @@ fn received(response: Response) -> DeltaDiscoveryResponse {
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
     assert_eq!((head[0], length as usize), (0, message.len()));
     DeltaDiscoveryResponse::decode(message).expect("a message that can be read")
+}
+
+/// A port may be free later, and nothing else depends on the time.
+fn is_retried(kind: ResourceType, name: &str) -> bool {
+    kind == ResourceType::Listener && !is_probe(name)
 }
 
 /// One client, and what there is to serve.
@@ -121,15 +71,16 @@ impl Machine {
         self.cache.apply(difference);
     }
 
-    /// Sends a request; of an answer: accepted or not, and the number of resources.
+    /// Sends a request; of an answer: what it is, and the number of resources.
     fn request(
         &mut self,
         kind: ResourceType,
         request: &DeltaDiscoveryRequest,
-    ) -> Option<(bool, usize)> {
+    ) -> Option<(Answer, usize)> {
         match self.client.request(kind, request, &self.cache) {
-            Ok(Acknowledgement::Accepted(sent)) => Some((true, sent.len())),
-            Ok(Acknowledgement::Refused(sent)) => Some((false, sent.len())),
+            Ok(Acknowledgement::Accepted(sent)) => Some((Answer::Accepted, sent.len())),
+            Ok(Acknowledgement::Refused(sent)) => Some((Answer::Refused, sent.len())),
+            Ok(Acknowledgement::RefusedAgain(sent)) => Some((Answer::RefusedAgain, sent.len())),
             Ok(Acknowledgement::None) => None,
             Err(error) => panic!("few names, and still: {error}"),
         }
@@ -162,9 +113,8 @@ impl Machine {
     }
 
     fn names(&self, kind: ResourceType) -> Vec<String> {
-        let catalogue = self.cache.catalogue(kind);
-        let names = catalogue.into_iter().flat_map(|all| all.names());
-        names.map(|name| name.to_string()).collect()
+        let all = self.cache.versions().filter(|(it, _, _)| *it == kind);
+        all.map(|(_, name, _)| name.to_string()).collect()
     }
 }
 
@@ -194,14 +144,11 @@ impl World {
         let accepted = request.error_detail.is_none();
         let sent =
             |sent: &DeltaDiscoveryResponse| sent.resources.len() + sent.removed_resources.len();
-        assert_eq!(
-            verdict,
-            waiting.as_ref().map(|waiting| (accepted, sent(waiting))),
-            "what an answer means"
-        );
-        if let Some(waiting) = waiting {
-            model.answered(waiting, accepted);
-        }
+        let expected = waiting.map(|waiting| {
+            let sent = sent(&waiting);
+            (model.answered(waiting, accepted, self.now), sent)
+        });
+        assert_eq!(verdict, expected, "what an answer means");
         let lists = matches!(
             kind,
             ResourceType::Cluster | ResourceType::Listener | ResourceType::Scope
@@ -242,8 +189,11 @@ impl World {
                     self.machine.version(kind, &resource.name).as_ref()
                 );
                 let refused = model.refused.get(&resource.name);
+                let refused = refused.filter(|refused| refused.version == resource.version);
                 assert!(
-                    refused != Some(&resource.version),
+                    refused.is_none_or(|refused| {
+                        is_retried(kind, &resource.name) && self.now >= refused.at + RETRY
+                    }),
                     "{kind} {} was refused alone",
                     resource.name
                 );
@@ -317,15 +267,17 @@ impl World {
             for name in there.iter().filter(|name| model.wants(name)) {
                 let version = self.machine.version(*kind, name);
                 let is_known = model.has.get(name) == version.as_ref();
+                let refused = model.refused.get(name).map(|refused| &refused.version);
                 assert!(
-                    is_known || model.refused.get(name) == version.as_ref(),
+                    is_known || refused == version.as_ref() && !is_retried(*kind, name),
                     "{kind} {name} is not sent"
                 );
             }
             for name in model.has.keys() {
-                let kept = model.refused.get(name).is_some_and(String::is_empty);
+                let kept = model.refused.get(name);
+                let kept = kept.is_some_and(|kept| kept.version.is_empty());
                 assert!(
-                    there.contains(name) || kept,
+                    there.contains(name) || kept && !is_retried(*kind, name),
                     "{kind} {name} is not taken away"
                 );
             }
@@ -341,7 +293,7 @@ fn step(world: &mut World, op: u8, input: &mut &[u8]) -> Option<()> {
         *input = rest;
         Some(*first)
     };
-    match op % 4 {
+    match op % 5 {
         0 => {
             let length = usize::from(byte()?).min(input.len());
             let (request, rest) = input.split_at(length);
@@ -376,7 +328,8 @@ fn step(world: &mut World, op: u8, input: &mut &[u8]) -> Option<()> {
                 model.refused.remove(name);
             }
         }
-        _ => world.send(),
+        3 => world.send(),
+        _ => world.now += Duration::from_secs(byte()?.into()),
     }
     Some(())
 }

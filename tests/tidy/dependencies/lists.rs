@@ -239,9 +239,23 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "sluice-filter-core",
             "sluice-ir",
             "sluice-pattern",
+            "sluice-xds-resource",
         ],
     ),
-    // The server sees neither the model nor Kubernetes: it serves bytes.
+    ("sluice-xds-resource", &["envoy-types", "prost"]),
+    // The server sees neither the model nor Kubernetes: it serves bytes. Its protocol has no I/O.
+    (
+        "sluice-xds-delta",
+        &[
+            "bytes",
+            "envoy-types",
+            "imbl",
+            "lz4_flex",
+            "prost",
+            "sha2",
+            "sluice-xds-resource",
+        ],
+    ),
     (
         "sluice-xds-server",
         &[
@@ -249,11 +263,9 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "envoy-types",
             "futures",
             "http-body",
-            "imbl",
-            "lz4_flex",
             "prost",
-            "sha2",
             "sluice-xds",
+            "sluice-xds-delta",
             "tokio",
             "tonic",
             "tracing",
@@ -278,7 +290,13 @@ pub(super) const RESERVED: &[(&str, &[&str])] = &[
     ),
     (
         "envoy-types",
-        &["sluice-xds", "sluice-xds-server", "sluice-tests"],
+        &[
+            "sluice-xds",
+            "sluice-xds-delta",
+            "sluice-xds-resource",
+            "sluice-xds-server",
+            "sluice-tests",
+        ],
     ),
     (
         "tonic",

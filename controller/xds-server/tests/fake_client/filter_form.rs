@@ -6,7 +6,7 @@ use envoy_types::pb::google::protobuf::{Struct, Value};
 use prost::Message;
 use sluice_ir::Config;
 use sluice_xds::ResourceType::Extension;
-use sluice_xds::{Change, FILTER_METADATA, FilterCode, Settings, Update};
+use sluice_xds::{Change, FILTER_METADATA, FilterCode, Settings, publication};
 use sluice_xds_server::Store;
 
 use crate::client::{FakeClient, connect, subscription, versions};
@@ -36,7 +36,7 @@ async fn got(client: &mut FakeClient, form: Option<Kind>) -> (String, String) {
 async fn the_filter_comes_in_the_form_that_a_client_takes() {
     let store = Store::new();
     let settings = Settings::new(FilterCode::File("/filter.wasm".into()), b"{}".to_vec());
-    store.apply(Update::routing(&Config::default(), &settings));
+    store.apply(publication::routing(&Config::default(), &settings));
     let channel = connect(&store).await;
     let text = |text: &str| Some(Kind::StringValue(text.to_owned()));
     let mut seen = Vec::new();
@@ -60,7 +60,7 @@ async fn the_filter_comes_in_the_form_that_a_client_takes() {
 async fn another_form_is_a_new_version_for_all() {
     let store = Store::new();
     let settings = Settings::new(FilterCode::File("/filter.wasm".into()), b"{}".to_vec());
-    let routing = Update::routing(&Config::default(), &settings);
+    let routing = publication::routing(&Config::default(), &settings);
     store.apply(routing.clone());
     let mut client = FakeClient::open(&connect(&store).await).await;
     let (_, first) = got(&mut client, Some(Kind::StringValue("module".to_owned()))).await;

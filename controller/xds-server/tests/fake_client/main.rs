@@ -7,7 +7,7 @@ mod refusals;
 mod subscriptions;
 
 use sluice_ir::Config;
-use sluice_xds::{FilterCode, ResourceType, Settings, Update};
+use sluice_xds::{FilterCode, ResourceType, Settings, publication};
 use sluice_xds_server::Store;
 
 /// A store that is complete and empty, but for `http` routes and the filter `sluice`.
@@ -17,8 +17,8 @@ fn store() -> Store {
         Config::default(),
         Settings::new(FilterCode::File("/filter.wasm".into()), Vec::new()),
     );
-    store.apply(Update::additions(&none, &none));
-    store.apply(Update::routing(&none, &settings));
+    store.apply(publication::additions(&none, &none));
+    store.apply(publication::routing(&none, &settings));
     store.apply(client::remove(ResourceType::Route, &["http"]));
     store.apply(client::remove(ResourceType::Extension, &["sluice"]));
     store

@@ -17,7 +17,7 @@ use prost::Message;
 use server::{Server, settings};
 use site::{all_to, backend, id, site};
 use sluice_ir::{Config, ServerName};
-use sluice_xds::{ResourceType, Settings, Update, render};
+use sluice_xds::{ResourceType, Settings, Update, publication, render};
 
 /// As the publisher does, but all at once.
 fn publish(
@@ -26,9 +26,9 @@ fn publish(
     now: &Config,
     settings: &Settings,
 ) -> sluice_xds_server::Generation {
-    server.store.apply(Update::additions(before, now));
-    server.store.apply(Update::routing(now, settings));
-    server.store.apply(Update::removals(before, now))
+    server.store.apply(publication::additions(before, now));
+    server.store.apply(publication::routing(now, settings));
+    server.store.apply(publication::removals(before, now))
 }
 
 /// As a new policy of every backend would.
@@ -158,7 +158,7 @@ async fn endpoints_change(server: &Server, envoy: &Envoy, pods: &[Pod; 2], now: 
     let mut changed = now.clone();
     backend(&mut changed, "shop", &[&pods[1]]);
     let mut update = Update::default();
-    update.endpoints(&id("shop"), &changed.backends[&id("shop")]);
+    publication::set_endpoints(&mut update, &id("shop"), &changed.backends[&id("shop")]);
     let generation = server.store.apply(update);
     assert!(
         server
@@ -180,7 +180,7 @@ async fn a_bad_resource_keeps_no_other_back(server: &Server, envoy: &Envoy) {
     for service in ["good", "fine"] {
         backend(&mut config, service, &[]);
     }
-    let mut update = Update::additions(&Config::default(), &config);
+    let mut update = publication::additions(&Config::default(), &config);
     let mut bad = render::cluster(&id("bad"), &config.backends[&id("good")]);
     bad.connect_timeout = Some(Span {
         seconds: -1,
@@ -207,7 +207,7 @@ async fn a_bad_resource_keeps_no_other_back(server: &Server, envoy: &Envoy) {
             "{service}"
         );
     }
-    let mut removals = Update::removals(&config, &Config::default());
+    let mut removals = publication::removals(&config, &Config::default());
     removals.remove(ResourceType::Cluster, "default/bad/80");
     let generation = server.store.apply(removals);
     assert!(
@@ -247,7 +247,7 @@ async fn a_cluster_arrives_with_its_route(
 }
 
 async fn a_changed_cluster_gets_its_endpoints_again(server: &Server, envoy: &Envoy, now: &Config) {
-    let mut update = Update::additions(&Config::default(), now);
+    let mut update = publication::additions(&Config::default(), now);
     change_every_cluster(&mut update, now);
     let generation = server.store.apply(update);
     assert!(
@@ -315,13 +315,13 @@ async fn the_server_restarts(
         .servers
         .remove(&ServerName::parse("late-1.test").unwrap());
     backend(&mut later, "late-3", &[&pods[1]]);
-    let mut update = Update::additions(&Config::default(), &later);
+    let mut update = publication::additions(&Config::default(), &later);
     change_every_cluster(&mut update, &later);
     server.store.apply(update);
-    server.store.apply(Update::routing(&later, settings));
+    server.store.apply(publication::routing(&later, settings));
     let generation = server
         .store
-        .apply(Update::removals(&Config::default(), &later));
+        .apply(publication::removals(&Config::default(), &later));
     assert!(
         server
             .store

@@ -19,8 +19,8 @@ use super::chain_matcher::{self, ChainNames};
 use super::filter_chains::{self, DEFAULT_CHAIN};
 use super::manager::{Front, Scheme, manager};
 use super::proto::{address, any, cidr_range, millis_long, number, yes};
-use super::{Discovery, HTTP, HTTPS, passthrough, tls};
-use crate::Settings;
+use super::{Discovery, HTTPS, passthrough, tls};
+use crate::{HTTP, Settings};
 
 /// The listener for HTTP; `None` when there is no address to listen on.
 #[must_use]

@@ -48,7 +48,6 @@ pub use endpoints::load_assignment;
 pub(crate) use filter::FILTERS;
 pub use filter::{CAPABILITIES, filter};
 pub use listener::{listener, own_listener, tls_listener};
-pub use probe::{PROBE, TLS_PROBE};
 pub(crate) use probe::{listener as probe_listener, tls as probe_tls_listener};
 pub(crate) use route::probe_routes;
 pub use route::{Discovery, RouteCache, balances_natively, moves_balancing, routes};
@@ -57,8 +56,6 @@ pub use tls::secret;
 pub use tracing::collector;
 pub use upstream_tls::named_secret;
 
-/// The name of the listener and of its routes.
-pub const HTTP: &str = "http";
 /// The name of the listener with TLS; its routes are [`HTTP`]'s.
 pub const HTTPS: &str = "https";
 /// The name of the certificate for hosts without one of their own.

@@ -16,12 +16,7 @@ use sluice_ir::Config;
 use super::Discovery;
 use super::listener::tls_listener;
 use super::proto::{address, ads_awaited, any};
-use crate::Settings;
-
-/// The name of the listener and of its routes.
-pub const PROBE: &str = "sluice_probe";
-/// The name of the listener with TLS.
-pub const TLS_PROBE: &str = "sluice_probe_tls";
+use crate::{PROBE, Settings, TLS_PROBE};
 
 /// Never bound, so any port will do.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);

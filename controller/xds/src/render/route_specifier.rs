@@ -14,9 +14,10 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
     Rds, ScopedRds, ScopedRoutes,
 };
 
+use super::Discovery;
 use super::header::{append, set};
 use super::proto::ads_awaited;
-use super::{Discovery, HTTP};
+use crate::HTTP;
 use crate::settings::SCOPE_HEADER;
 
 pub(super) fn specifier(discovery: Discovery, table: &str) -> RouteSpecifier {

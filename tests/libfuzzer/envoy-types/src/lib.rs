@@ -1,4 +1,4 @@
-//! Messages with the names, the paths and the numbers that they have in Envoy's API, as far as `controller/xds-server/src` reads them.
+//! Messages with the names, the paths and the numbers that they have in Envoy's API, as far as `sluice-xds-delta` reads them.
 
 /// A message that only has its name here.
 macro_rules! named {

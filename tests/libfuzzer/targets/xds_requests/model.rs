@@ -1,10 +1,30 @@
 //! The client, as it should be by what was said to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
+
+/// Until what was refused is sent again, if it ever is.
+pub(crate) const RETRY: Duration = Duration::from_secs(5);
+
+/// Meaning of an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Accepted,
+    Refused,
+    /// Alone, and not for the first time.
+    RefusedAgain,
+}
+
+/// A resource that was refused alone.
+pub(crate) struct Refused {
+    /// Empty: its removal was.
+    pub(crate) version: String,
+    pub(crate) at: Instant,
+}
 
 /// Subscription, state and refusals of a client, of one type.
 #[derive(Default)]
@@ -12,7 +32,7 @@ pub(crate) struct Model {
     pub(crate) all: bool,
     pub(crate) names: BTreeSet<String>,
     pub(crate) has: BTreeMap<String, String>,
-    pub(crate) refused: BTreeMap<String, String>,
+    pub(crate) refused: BTreeMap<String, Refused>,
     pub(crate) waiting: Option<DeltaDiscoveryResponse>,
 }
 
@@ -40,30 +60,37 @@ impl Model {
     }
 
     /// It does as it has said.
-    pub(crate) fn answered(&mut self, response: DeltaDiscoveryResponse, accepted: bool) {
+    pub(crate) fn answered(
+        &mut self,
+        response: DeltaDiscoveryResponse,
+        accepted: bool,
+        now: Instant,
+    ) -> Answer {
+        let set = response.resources.into_iter();
+        let set = set.map(|resource| (resource.name, resource.version));
+        let removed = response.removed_resources.into_iter();
+        let sent: Vec<(String, String)> = set
+            .chain(removed.map(|name| (name, String::new())))
+            .collect();
         if accepted {
-            let names = response
-                .resources
-                .iter()
-                .map(|it| &it.name)
-                .chain(&response.removed_resources);
-            names.for_each(|name| drop(self.refused.remove(name)));
-        }
-        let one = response.resources.len() + response.removed_resources.len() == 1;
-        for resource in response.resources {
-            if accepted && self.wants(&resource.name) {
-                self.has.insert(resource.name, resource.version);
-            } else if !accepted && one {
-                self.refused.insert(resource.name, resource.version);
+            for (name, version) in sent {
+                self.refused.remove(&name);
+                match version.is_empty() {
+                    true => drop(self.has.remove(&name)),
+                    false if self.wants(&name) => drop(self.has.insert(name, version)),
+                    false => {}
+                }
             }
+            return Answer::Accepted;
         }
-        for name in response.removed_resources {
-            if accepted {
-                self.has.remove(&name);
-            } else if one {
-                // It says that it keeps what is gone.
-                self.refused.insert(name, String::new());
-            }
+        let Ok([(name, version)]) = <[_; 1]>::try_from(sent) else {
+            return Answer::Refused;
+        };
+        let refused = Refused { version, at: now };
+        let again = refused.version.clone();
+        match self.refused.insert(name, refused) {
+            Some(before) if before.version == again => Answer::RefusedAgain,
+            _ => Answer::Refused,
         }
     }
 }

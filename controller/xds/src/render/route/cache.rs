@@ -9,8 +9,7 @@ use super::native;
 use super::scopes::Scopes;
 use super::table::Table;
 use super::{all_but_hosts, with_composite};
-use crate::render::HTTP;
-use crate::{ResourceType, Settings, Update};
+use crate::{HTTP, ResourceType, Settings, Update};
 
 /// Routes as they were rendered last.
 #[derive(Clone, Debug, Default)]
@@ -85,8 +84,8 @@ mod tests {
     };
 
     use super::*;
+    use crate::Change;
     use crate::FilterCode;
-    use crate::update::Change;
 
     fn insert(config: &mut Config, host: &str, path: &str, aliases: &[&str]) {
         let name = ServerName::parse(host).unwrap();

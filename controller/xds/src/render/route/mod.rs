@@ -38,11 +38,11 @@ use super::header::set;
 use super::patterns;
 use super::policy::{self, COMPOSITE, FIREWALL, POLICY, composites_per_route, without_limit};
 use super::proto::any;
-use super::{FILTER, HTTP, forwarded, hidden_headers, request_headers};
-use crate::render::PROBE;
+use super::{FILTER, forwarded, hidden_headers, request_headers};
 use crate::settings::{
     ENCODED_ROUTE, INVALID_PORT_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRACE_ROUTE, TRUST_HEADER,
 };
+use crate::{HTTP, PROBE};
 pub use cache::RouteCache;
 pub use discovery::Discovery;
 use matching::{contains, is, match_of, matches, no, one_label_and, only_for};

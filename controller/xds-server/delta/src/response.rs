@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sluice_xds::{Name, ResourceType};
+use sluice_xds_resource::{Name, ResourceType};
 
 use crate::acknowledgement::Sent;
 use crate::cache::Stored;
@@ -14,10 +14,13 @@ const RESPONSE_BYTES: usize = 1024 * 1024;
 
 /// A response: what of `DeltaDiscoveryResponse` we send. Its messages are those of the cache, shared by all clients.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Response {
-    pub(crate) type_url: String,
-    pub(crate) nonce: String,
-    pub(crate) sent: Sent,
+pub struct Response {
+    /// Type of all its resources.
+    pub type_url: String,
+    /// Names it in the answer.
+    pub nonce: String,
+    /// Resources that are set, and those that are removed.
+    pub sent: Sent,
     /// The message of each name with a version, in their order.
     pub(crate) messages: Vec<Arc<Message>>,
     /// Comes behind each resource, as a part of it.
@@ -26,7 +29,7 @@ pub(crate) struct Response {
 
 impl Response {
     /// Names of the resources that are set.
-    pub(crate) fn set_names(&self) -> impl Iterator<Item = &Name> {
+    pub fn set_names(&self) -> impl Iterator<Item = &Name> {
         let set = self.sent.iter().filter(|(_, version)| version.is_some());
         set.map(|(name, _)| name)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sluice_xds::{Name, ResourceType};
+use sluice_xds_resource::{Name, ResourceType};
 
 /// Length of the history. A client that is further behind is compared with everything.
 const LONGEST: usize = 50_000;
@@ -14,11 +14,15 @@ type Changes = Vec<(ResourceType, Name)>;
 pub struct Generation(u64);
 
 impl Generation {
-    pub(crate) fn next(self) -> Self {
+    /// The one behind it.
+    #[must_use]
+    pub fn next(self) -> Self {
         Generation(self.0 + 1)
     }
 
-    pub(crate) fn number(self) -> u64 {
+    /// Counted from the start.
+    #[must_use]
+    pub fn number(self) -> u64 {
         self.0
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use envoy_types::pb::google::rpc::Status;
-use sluice_xds::Update;
+use sluice_xds_resource::Update;
 
 /// Clusters and listeners are subscribed to, endpoints are not.
 fn client(cache: &Cache) -> Client {

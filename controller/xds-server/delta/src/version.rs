@@ -6,10 +6,12 @@ use sha2::{Digest, Sha256};
 
 /// Equal for equal bytes, also across restarts, so that a client that reconnects is not sent what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version(u64);
+pub struct Version(u64);
 
 impl Version {
-    pub(crate) fn hash(bytes: &[u8]) -> Self {
+    /// Of a resource.
+    #[must_use]
+    pub fn hash(bytes: &[u8]) -> Self {
         let hash = Sha256::digest(bytes);
         Version(
             hash.iter()

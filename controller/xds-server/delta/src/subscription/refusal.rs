@@ -3,7 +3,7 @@
 //! A response that is refused is sent again in halves, so that one bad resource keeps no other back; a resource that is refused
 //! alone is not sent again until it changes, or until somebody says that it may be accepted now.
 
-use sluice_xds::{Name, is_probe};
+use sluice_xds_resource::{Name, is_probe};
 
 use super::Subscription;
 use crate::acknowledgement::{Acknowledgement, InFlight};

@@ -19,15 +19,17 @@ use envoy_types::pb::envoy::config::core::v3::Node;
 use envoy_types::pb::envoy::config::core::v3::node::UserAgentVersionType;
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
 use envoy_types::pb::google::protobuf::value::Kind;
-use sluice_xds::{FILTER_METADATA, FilterForm, MODULE_FORM, Name, PROBE, ResourceType, TLS_PROBE};
+use sluice_xds_resource::{
+    FILTER_METADATA, FilterForm, MODULE_FORM, Name, PROBE, ResourceType, TLS_PROBE,
+};
 
 use crate::acknowledgement::{Acknowledgement, TooManyNames};
 use crate::cache::Cache;
 use crate::history::Generation;
-use crate::nack::shortened;
 use crate::progress::Progress;
 use crate::response::{ChangeSet, Response};
 use crate::subscription::Subscription;
+use crate::text::shortened;
 
 /// Timeout of routes that wait for a new cluster's endpoints.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -60,7 +62,7 @@ struct Retry {
 
 /// The other side of one stream.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub struct Client {
     node: String,
     version: String,
     form: FilterForm,
@@ -77,7 +79,7 @@ pub(crate) struct Client {
 
 impl Client {
     /// `seed` is a number that no stream had before.
-    pub(crate) fn new(cursor: Generation, seed: u64) -> Self {
+    pub fn new(cursor: Generation, seed: u64) -> Self {
         let (node, subscriptions) = (String::new(), BTreeMap::new());
         Client {
             node,
@@ -93,17 +95,17 @@ impl Client {
     }
 
     /// The client's own name for itself; empty until its first request.
-    pub(crate) fn node(&self) -> &str {
+    pub fn node(&self) -> &str {
         &self.node
     }
 
     /// The client's version, such as `1.40.0`; empty when it names none.
-    pub(crate) fn version(&self) -> &str {
+    pub fn version(&self) -> &str {
         &self.version
     }
 
     /// Takes a request of a type that we serve.
-    pub(crate) fn request(
+    pub fn request(
         &mut self,
         kind: ResourceType,
         request: &DeltaDiscoveryRequest,
@@ -133,7 +135,7 @@ impl Client {
     }
 
     /// Answers a request of a type that we do not serve: nothing of it exists.
-    pub(crate) fn nothing(&mut self, request: &DeltaDiscoveryRequest) -> Option<Response> {
+    pub fn nothing(&mut self, request: &DeltaDiscoveryRequest) -> Option<Response> {
         let removed = request.resource_names_subscribe.iter();
         (removed.len() > 0).then(|| {
             self.responses += 1;
@@ -147,7 +149,7 @@ impl Client {
     }
 
     /// The next response to send, if there is one.
-    pub(crate) fn next(&mut self, cache: &Cache, now: Instant) -> Option<Response> {
+    pub fn next(&mut self, cache: &Cache, now: Instant) -> Option<Response> {
         self.catch_up(cache);
         self.awaiting
             .take_if(|awaiting| awaiting.names.is_empty() || awaiting.until <= now);
@@ -158,7 +160,7 @@ impl Client {
     }
 
     /// When to ask again although nothing came.
-    pub(crate) fn wakes_at(&self) -> Option<Instant> {
+    pub fn wakes_at(&self) -> Option<Instant> {
         let awaiting = self.awaiting.as_ref().map(|awaiting| awaiting.until);
         let retry = self.retry.as_ref().map(|retry| retry.at);
         awaiting.into_iter().chain(retry).min()
@@ -183,7 +185,7 @@ impl Client {
     }
 
     /// Progress of this client.
-    pub(crate) fn progress(&self, cache: &Cache) -> Progress {
+    pub fn progress(&self, cache: &Cache) -> Progress {
         let asks_for = |kind| self.subscriptions.contains_key(&kind);
         let probed = |kind, name| self.subscriptions.get(&kind)?.verdict_on(name, cache);
         Progress {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
 use imbl::OrdSet;
-use sluice_xds::{FilterForm, Name, ResourceType};
+use sluice_xds_resource::{FilterForm, Name, ResourceType};
 
 use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, SentName, TooManyNames};
 use crate::cache::Cache;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sluice_xds::Name;
+use sluice_xds_resource::Name;
 
 use crate::history::Generation;
 use crate::version::Version;
@@ -13,7 +13,7 @@ pub(crate) const MOST_NAMES: usize = 1_000_000;
 
 /// The client subscribes to more names than a client can need.
 #[derive(Debug)]
-pub(crate) struct TooManyNames;
+pub struct TooManyNames;
 
 impl fmt::Display for TooManyNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,19 +25,21 @@ impl fmt::Display for TooManyNames {
 }
 
 /// A name and the version that was sent; `None` is a removal.
-pub(crate) type SentName = (Name, Option<Version>);
+pub type SentName = (Name, Option<Version>);
 
 /// Sorted by name. Shared by the response on its way and what is remembered of it.
-pub(crate) type Sent = Arc<[SentName]>;
+pub type Sent = Arc<[SentName]>;
 
 /// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Acknowledgement {
+pub enum Acknowledgement {
     /// Nothing: it only changes the subscription, or it is about a response long settled.
     None,
+    /// ACK.
     Accepted(Sent),
+    /// NACK.
     Refused(Sent),
-    /// One resource, of the version that was refused before.
+    /// NACK of one resource, of the version that was refused before.
     RefusedAgain(Sent),
 }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
-use sluice_ir::{BackendId, Config};
 
 use crate::{Name, ResourceType};
 
@@ -36,23 +35,6 @@ pub enum Change {
 }
 
 impl Update {
-    /// Takes out the removals of what a configuration leads to: its clusters and their endpoints.
-    pub fn take_removals_of(&mut self, config: &Config) -> Self {
-        let backends: BTreeSet<&str> = config.backends.keys().map(BackendId::as_str).collect();
-        let is_used = |kind: &ResourceType, name: &str| {
-            matches!(kind, ResourceType::Cluster | ResourceType::Endpoints)
-                && backends.contains(name)
-        };
-        let (used, others) = std::mem::take(&mut self.changes)
-            .into_iter()
-            .partition(|((kind, name), change)| *change == Change::Remove && is_used(kind, name));
-        self.changes = others;
-        Update {
-            changes: used,
-            ..Update::default()
-        }
-    }
-
     /// True if it changes nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -70,7 +52,7 @@ impl Update {
     }
 
     /// Drops the change of one resource: another update has it.
-    pub(crate) fn forget(&mut self, kind: ResourceType, name: &str) {
+    pub fn forget(&mut self, kind: ResourceType, name: &str) {
         self.changes.remove(&(kind, name.into()));
     }
 
@@ -105,18 +87,20 @@ impl Update {
     /// Once an update that is complete for a type was applied, what the store does not have does not exist. Before,
     /// nobody is told anything about that type: a controller that has just started must not take an Envoy's
     /// configuration away.
-    pub(crate) fn complete_for(types: impl IntoIterator<Item = ResourceType>) -> Self {
+    pub fn complete_for(types: impl IntoIterator<Item = ResourceType>) -> Self {
         Update {
             complete: types.into_iter().collect(),
             ..Update::default()
         }
     }
 
-    pub(crate) fn put(&mut self, kind: ResourceType, name: &str, message: &impl Message) {
+    /// Sets one resource to a message.
+    pub fn put(&mut self, kind: ResourceType, name: &str, message: &impl Message) {
         self.set(kind, name, message.encode_to_vec());
     }
 
-    pub(crate) fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
+    /// Sets the change of one resource.
+    pub fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
         self.changes.insert((kind, name.into()), change);
     }
 }

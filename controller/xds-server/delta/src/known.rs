@@ -5,7 +5,7 @@
 //! become fewer. Whoever has everything has no memory of its own for that.
 
 use imbl::{OrdMap, OrdSet};
-use sluice_xds::Name;
+use sluice_xds_resource::Name;
 
 use crate::version::Version;
 

@@ -14,6 +14,9 @@ use prost::Name as _;
 /// The name of a resource, unique in its type. Shared, because every stream remembers what its client has.
 pub type Name = Arc<str>;
 
+/// Name of the listener for HTTP and of its routes.
+pub const HTTP: &str = "http";
+
 /// Type of a resource, in the order in which changes are safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceType {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_xds::{Change, FilterForm, Name, ResourceType, Update};
+use sluice_xds_resource::{Change, FilterForm, Name, ResourceType, Update};
 
 use crate::history::{Generation, History};
 use crate::known::Catalogue;
@@ -12,8 +12,9 @@ use crate::version::Version;
 
 /// One resource as it is sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Stored {
-    pub(crate) version: Version,
+pub struct Stored {
+    /// Of its bytes.
+    pub version: Version,
     message: Arc<Message>,
     /// In the place of `message`, for clients that take the filter as a module.
     for_modules: Option<Arc<Message>>,
@@ -61,7 +62,7 @@ impl Stored {
 
 /// Changes of an update, with the versions of what is new.
 #[derive(Debug)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// `None`: it is gone.
     set: BTreeMap<(ResourceType, Name), Option<Stored>>,
     complete: BTreeSet<ResourceType>,
@@ -70,7 +71,7 @@ pub(crate) struct Difference {
 
 /// All resources at one generation.
 #[derive(Debug, Default)]
-pub(crate) struct Cache {
+pub struct Cache {
     resources: BTreeMap<ResourceType, BTreeMap<Name, Stored>>,
     catalogues: BTreeMap<ResourceType, Catalogue>,
     dictionaries: BTreeMap<ResourceType, Dictionary>,
@@ -81,14 +82,14 @@ pub(crate) struct Cache {
 
 impl Cache {
     /// Difference that an update makes.
-    pub(crate) fn difference(&self, update: Update) -> Difference {
+    pub fn difference(&self, update: Update) -> Difference {
         let mut difference = self.no_difference();
         self.add_to(&mut difference, update);
         difference
     }
 
     /// None so far.
-    pub(crate) fn no_difference(&self) -> Difference {
+    pub fn no_difference(&self) -> Difference {
         Difference {
             set: BTreeMap::new(),
             complete: BTreeSet::new(),
@@ -97,7 +98,7 @@ impl Cache {
     }
 
     /// Adds an update, which holds over those before. Setting a resource to its present value makes no difference.
-    pub(crate) fn add_to(&self, difference: &mut Difference, update: Update) {
+    pub fn add_to(&self, difference: &mut Difference, update: Update) {
         let Difference {
             set,
             complete,
@@ -130,7 +131,7 @@ impl Cache {
     }
 
     /// Applies a difference. Without one the generation stays.
-    pub(crate) fn apply(&mut self, difference: Difference) -> Generation {
+    pub fn apply(&mut self, difference: Difference) -> Generation {
         let mut news = difference
             .complete
             .iter()
@@ -158,16 +159,18 @@ impl Cache {
         self.generation
     }
 
-    pub(crate) fn generation(&self) -> Generation {
+    /// The latest publication.
+    pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// True if the cache of a type are complete; otherwise a missing resource may still come.
+    /// True if the cache has all of a type; otherwise a missing resource may still come.
     pub(crate) fn is_complete(&self, kind: ResourceType) -> bool {
         self.complete.contains(&kind)
     }
 
-    pub(crate) fn find(&self, kind: ResourceType, name: &str) -> Option<&Stored> {
+    /// One resource.
+    pub fn find(&self, kind: ResourceType, name: &str) -> Option<&Stored> {
         self.resources.get(&kind)?.get(name)
     }
 
@@ -183,7 +186,7 @@ impl Cache {
     }
 
     /// The version of every resource.
-    pub(crate) fn versions(&self) -> impl Iterator<Item = (ResourceType, &Name, Version)> {
+    pub fn versions(&self) -> impl Iterator<Item = (ResourceType, &Name, Version)> {
         self.resources.iter().flat_map(|(kind, resources)| {
             resources
                 .iter()

@@ -37,7 +37,7 @@ mod any {
 
 /// Encodes one response as a gRPC message.
 #[derive(Debug)]
-pub(crate) struct Encoder {
+pub struct Encoder {
     response: Response,
     /// How much of `sent` was written.
     written: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     /// `None`: it is longer than a gRPC message can be.
-    pub(crate) fn new(mut response: Response) -> Option<Encoder> {
+    pub fn new(mut response: Response) -> Option<Encoder> {
         let len = u32::try_from(len(&response)).ok()?;
         let messages = std::mem::take(&mut response.messages).into_iter();
         Some(Encoder {

@@ -13,8 +13,7 @@ use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteC
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::secret::Type;
 use prost::Message as _;
-use sluice_xds::ResourceType;
-use sluice_xds::render::HTTP;
+use sluice_xds_resource::{HTTP, ResourceType};
 
 use crate::message::Message;
 use crate::response::Response;

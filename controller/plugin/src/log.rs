@@ -1,8 +1,8 @@
 //! The history of the tables, as the filter's long-poll reads it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
 
+use bytes::Bytes;
 use sluice_filter_config::{self as wire, PluginConfig, Tables, Version};
 use sluice_ir as ir;
 
@@ -21,7 +21,7 @@ pub enum PollResponse {
     /// A document to send, encoded.
     Document {
         /// The document.
-        json: Arc<[u8]>,
+        json: Bytes,
         /// Hash of the index of nginx's host table that goes with it.
         host_table_hash: Option<u128>,
     },
@@ -40,7 +40,7 @@ pub struct Log {
     /// `None`: no nginx with a host table.
     host_table_hash: Option<u128>,
     steps: VecDeque<Step>,
-    encoded: HashMap<String, Arc<[u8]>>,
+    encoded: HashMap<String, Bytes>,
 }
 
 impl Log {
@@ -212,18 +212,23 @@ impl Log {
             since.and_then(|version| self.steps.iter().rposition(|step| step.base == version));
         let question = base.map_or_else(String::new, |step| step.to_string());
         if let Some(known) = self.encoded.get(&question) {
-            return self.document(Arc::clone(known));
+            return self.document(known.clone());
         }
         let tables = match base {
             Some(step) => Tables::Delta(self.delta(step)),
-            None => Tables::Snapshot(self.snapshot()),
+            None => Tables::Snapshot(wire::SnapshotOf {
+                version: self.version(),
+                routes: self.routes.as_json(),
+                backends: self.backends.as_json(),
+                hosts: self.hosts.ids().cloned().collect(),
+            }),
         };
-        let document: Arc<[u8]> = PluginConfig::with_tables(tables).to_json().into();
-        self.encoded.insert(question, Arc::clone(&document));
+        let document = Bytes::from(PluginConfig::with_tables(tables).to_json());
+        self.encoded.insert(question, document.clone());
         self.document(document)
     }
 
-    fn document(&self, json: Arc<[u8]>) -> PollResponse {
+    fn document(&self, json: Bytes) -> PollResponse {
         PollResponse::Document {
             json,
             host_table_hash: self.host_table_hash,
@@ -270,131 +275,4 @@ impl Log {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(endpoints: &[(&str, &[&str])]) -> ir::Config {
-        let backend = |addresses: &[&str]| ir::Backend {
-            endpoints: addresses
-                .iter()
-                .map(|a| ir::Endpoint::at(a.parse().unwrap()))
-                .collect(),
-            ..ir::Backend::default()
-        };
-        let backends = endpoints.iter().map(|(id, a)| {
-            (
-                ir::BackendId::new(format!("n/{id}/80")),
-                Arc::new(backend(a)),
-            )
-        });
-        ir::Config {
-            backends: backends.collect(),
-            ..ir::Config::default()
-        }
-    }
-
-    fn document(answer: &PollResponse) -> Tables {
-        let PollResponse::Document { json: bytes, .. } = answer else {
-            panic!("{answer:?}")
-        };
-        PluginConfig::parse(bytes).unwrap().tables.unwrap()
-    }
-
-    #[test]
-    fn the_version_is_the_content_not_the_way_to_it() {
-        let (mut straight, mut detour) = (Log::default(), Log::default());
-        straight.replace(&config(&[("a", &["10.0.0.1:80"])]));
-        detour.replace(&config(&[("b", &["10.0.0.9:80"])]));
-        detour.replace(&config(&[("a", &["10.0.0.1:80"])]));
-        assert_eq!(straight.version(), detour.version());
-    }
-
-    #[test]
-    fn another_host_table_is_another_version_with_nothing_in_it() {
-        let (mut log, config) = (Log::default(), config(&[("a", &["10.0.0.1:80"])]));
-        log.advance_with_host_table(&ir::Config::default(), &config, Some(1));
-        let before = log.version();
-        assert!(!log.advance_with_host_table(&config, &config, Some(1)) && !log.replace(&config));
-        assert!(log.advance_with_host_table(&config, &config, Some(2)));
-        let expected = wire::Delta::between(before, log.version());
-        assert_eq!(document(&log.answer(Some(before))), Tables::Delta(expected));
-    }
-
-    #[test]
-    fn a_worker_one_step_behind_gets_what_changed() {
-        let mut log = Log::default();
-        log.replace(&config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]));
-        let before = log.version();
-        assert_eq!(log.answer(Some(before)), PollResponse::Current);
-        log.replace(&config(&[("b", &["10.0.0.3:80"])]));
-        let Tables::Delta(delta) = document(&log.answer(Some(before))) else {
-            panic!("a delta")
-        };
-        assert_eq!(delta.base, before);
-        assert_eq!(delta.removed_backends, ["n/a/80"]);
-        assert_eq!(delta.backends.keys().collect::<Vec<_>>(), ["n/b/80"]);
-    }
-
-    #[test]
-    fn a_stranger_gets_everything() {
-        let mut log = Log::default();
-        log.replace(&config(&[("a", &["10.0.0.1:80"])]));
-        for since in [None, Some(Version::new(1, 42))] {
-            assert!(matches!(document(&log.answer(since)), Tables::Snapshot(_)));
-        }
-    }
-
-    #[test]
-    fn a_change_that_changes_nothing_is_no_publication() {
-        let mut log = Log::default();
-        let config = config(&[("a", &["10.0.0.1:80"])]);
-        assert!(log.replace(&config));
-        assert!(!log.replace(&config));
-        assert!(!log.refresh(&config, config.backends.keys()));
-    }
-
-    #[test]
-    fn what_both_share_need_not_be_looked_at() {
-        let (mut short, mut long) = (Log::default(), Log::default());
-        let name = ir::ServerName::parse("a.test").unwrap();
-        let leading = |service: &str| {
-            let mut config = config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]);
-            let id = ir::BackendId::new(format!("n/{service}/80"));
-            let path = ir::PathMatch::Prefix("/".to_owned());
-            let route = ir::HttpRoute::new(&name, path, ir::Action::to(id), Arc::default());
-            let server = ir::Server {
-                routes: vec![route],
-                ..ir::Server::default()
-            };
-            config.servers.insert(name.clone(), server.into());
-            config
-        };
-        let mut before = ir::Config::default();
-        let steps = [leading("a"), leading("b"), config(&[("c", &[])])];
-        for now in steps {
-            assert_eq!(short.advance(&before, &now), long.replace(&now));
-            assert_eq!(
-                (short.version(), short.snapshot()),
-                (long.version(), long.snapshot())
-            );
-            assert!(!short.advance(&now, &now.clone()));
-            before = now;
-        }
-    }
-
-    #[test]
-    fn a_worker_beyond_the_history_gets_everything() {
-        let mut log = Log::default();
-        let first = log.version();
-        for n in 0..=HISTORY {
-            log.replace(&config(&[(
-                "a",
-                &[&format!("10.0.{}.{}:80", n / 256, n % 256)],
-            )]));
-        }
-        assert!(matches!(
-            document(&log.answer(Some(first))),
-            Tables::Snapshot(_)
-        ));
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest, Sha256};
 
 /// Entries by id, with the sum of their hashes.
@@ -12,7 +13,7 @@ use sha2::{Digest, Sha256};
 /// Each is kept as its JSON: a third of what its value takes, and it is only asked for when somebody has to be told of it.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    entries: BTreeMap<String, Box<[u8]>>,
+    entries: BTreeMap<String, Box<RawValue>>,
     content: u128,
     of: PhantomData<T>,
 }
@@ -42,17 +43,14 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
     /// Sets or removes one entry; `false` when it was so already.
     pub(crate) fn set(&mut self, id: &str, value: Option<T>) -> bool {
         // The wire types have string keys and plain values only: they always serialise.
-        let value = value.map(|value| {
-            serde_json::to_vec(&value)
-                .unwrap_or_default()
-                .into_boxed_slice()
-        });
+        let value = value.and_then(|value| to_raw_value(&value).ok());
         // What could not be read again would be missing from an answer without a word.
         debug_assert!(
             value.iter().all(|value| read::<T>(value).is_some()),
             "{id}: {value:?}"
         );
-        if self.entries.get(id) == value.as_ref() {
+        let text = value.as_deref().map(RawValue::get);
+        if self.entries.get(id).map(|value| value.get()) == text {
             return false;
         }
         let before = match value {
@@ -88,6 +86,11 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
         touched
     }
 
+    /// As they are, for an answer with all of them.
+    pub(crate) fn as_json(&self) -> &BTreeMap<String, Box<RawValue>> {
+        &self.entries
+    }
+
     pub(crate) fn values(&self) -> BTreeMap<String, T> {
         self.entries
             .iter()
@@ -110,16 +113,16 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
 }
 
 /// Reads back what was written here.
-fn read<T: DeserializeOwned>(value: &[u8]) -> Option<T> {
-    serde_json::from_slice(value).ok()
+fn read<T: DeserializeOwned>(value: &RawValue) -> Option<T> {
+    serde_json::from_str(value.get()).ok()
 }
 
 /// SHA-256 of the length-prefixed id and the value's JSON, cut to 128 bits.
-fn hash(id: &str, value: &[u8]) -> u128 {
+fn hash(id: &str, value: &RawValue) -> u128 {
     let mut hasher = Sha256::new();
     hasher.update(id.len().to_le_bytes());
     hasher.update(id.as_bytes());
-    hasher.update(value);
+    hasher.update(value.get());
     let digest = hasher.finalize();
     digest
         .iter()

@@ -83,7 +83,7 @@ pub async fn plugin_config(State(log): State<SharedLog>, RawQuery(query): RawQue
         }) => {
             let table = host_table_hash.map(|hash| [(HOST_TABLE_HEADER, format!("{hash:032x}"))]);
             let content_type = [(header::CONTENT_TYPE, "application/json")];
-            (content_type, table, json.to_vec()).into_response()
+            (content_type, table, json).into_response()
         }
         Ok(PollResponse::Current) | Err(_) => StatusCode::NO_CONTENT.into_response(),
     }

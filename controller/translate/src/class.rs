@@ -11,16 +11,61 @@ use sluice_translate_engine::Ingress;
 use crate::{Options, Resources};
 
 /// The annotation that named a class before `spec.ingressClassName` did.
-pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
+const ANNOTATION: &str = "kubernetes.io/ingress.class";
 
 /// True if an Ingress is this controller's, by its namespace and the IngressClasses in `resources`.
 #[must_use]
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
+    let (name, annotation) = (name_of(ingress), annotation_of(ingress));
+    is_ours_by(ingress.namespace(), name, annotation, resources, options)
+}
+
+/// All of an Ingress, but for its namespace, that decides whether it is ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedClass {
+    name: Option<Box<str>>,
+    annotation: Option<Box<str>>,
+}
+
+impl RequestedClass {
+    /// The class that an Ingress asks for.
+    #[must_use]
+    pub fn of(ingress: &Ingress) -> Self {
+        RequestedClass {
+            name: name_of(ingress).map(Box::from),
+            annotation: annotation_of(ingress).map(Box::from),
+        }
+    }
+
+    /// As [`is_ours`], of an Ingress in this namespace.
+    #[must_use]
+    pub fn is_ours(&self, namespace: &str, resources: &Resources, options: &Options) -> bool {
+        let (name, annotation) = (self.name.as_deref(), self.annotation.as_deref());
+        is_ours_by(namespace, name, annotation, resources, options)
+    }
+}
+
+fn name_of(ingress: &Ingress) -> Option<&str> {
+    ingress.spec.as_ref()?.ingress_class_name.as_deref()
+}
+
+fn annotation_of(ingress: &Ingress) -> Option<&str> {
+    ingress.annotations.get(ANNOTATION)
+}
+
+fn is_ours_by(
+    namespace: &str,
+    name: Option<&str>,
+    annotation: Option<&str>,
+    resources: &Resources,
+    options: &Options,
+) -> bool {
     options
         .watch_namespace
         .as_ref()
-        .is_none_or(|watched| watched == ingress.namespace())
-        && Classes::read(resources, options).judge(ingress, options) == ClassDecision::Ours
+        .is_none_or(|watched| watched == namespace)
+        && Classes::read(resources, options).decide(name, annotation, options)
+            == ClassDecision::Ours
 }
 
 /// The answer for one Ingress.
@@ -51,18 +96,23 @@ impl Classes {
     }
 
     pub(crate) fn judge(&self, ingress: &Ingress, options: &Options) -> ClassDecision {
-        let class_name = ingress
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.ingress_class_name.as_deref());
-        if let (Some(name), Some(served)) = (class_name, &self.served) {
+        self.decide(name_of(ingress), annotation_of(ingress), options)
+    }
+
+    fn decide(
+        &self,
+        name: Option<&str>,
+        annotation: Option<&str>,
+        options: &Options,
+    ) -> ClassDecision {
+        if let (Some(name), Some(served)) = (name, &self.served) {
             return if served.contains(name) {
                 ClassDecision::Ours
             } else {
                 unknown_class(name, options)
             };
         }
-        match ingress.annotations.get(ANNOTATION) {
+        match annotation {
             Some(value) if value == options.ingress_class => ClassDecision::Ours,
             Some(value) => ClassDecision::OtherClass {
                 field: "annotation kubernetes.io/ingress.class",

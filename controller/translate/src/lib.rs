@@ -49,7 +49,7 @@ mod variable_places;
 
 pub use admission::{Admission, Rules, admit};
 pub use causes::{Causes, Setting, Subject};
-pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
+pub use class::{RequestedClass, is_ours};
 pub use ingresses::Ingresses;
 pub use limits::{LIMITS, Limit};
 pub use options::{Options, STREAM_CONNECTIONS};

@@ -56,8 +56,8 @@ pub const HOST_TABLE_HEADER: &str = "sluice-host-table";
 
 /// One document: what a bootstrap configuration carries and what a long-poll answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PluginConfig {
+#[serde(deny_unknown_fields, bound(deserialize = "T: Deserialize<'de>"))]
+pub struct PluginConfig<T = Tables> {
     /// Always [`SCHEMA`].
     pub schema: u32,
     /// How the filter talks to this data plane. Only in a bootstrap configuration.
@@ -71,7 +71,7 @@ pub struct PluginConfig {
     pub control: Option<Control>,
     /// The tables themselves, whole or as a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tables: Option<Tables>,
+    pub tables: Option<T>,
 }
 
 /// The data plane that runs the filter: where it reads the route from and where it leaves its choice.
@@ -112,23 +112,30 @@ pub struct Control {
 /// The filter's tables: everything, or what changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tables {
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, on its way"
+)]
+pub enum Tables<S = Snapshot> {
     /// Replaces everything.
-    Snapshot(Snapshot),
+    Snapshot(S),
     /// Applies to exactly one version.
     Delta(Delta),
 }
 
 /// The whole tables at one version.
+pub type Snapshot = SnapshotOf<BTreeMap<String, Route>, BTreeMap<String, Backend>>;
+
+/// A [`Snapshot`] with these maps: a writer that has the values as JSON need not read them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Snapshot {
+pub struct SnapshotOf<R, B> {
     /// The version that this snapshot is.
     pub version: Version,
     /// By route id, as the data plane's route names it.
-    pub routes: BTreeMap<String, Route>,
+    pub routes: R,
     /// By backend id.
-    pub backends: BTreeMap<String, Backend>,
+    pub backends: B,
     /// Hosts that are named exactly, in lower case. Only for an Envoy that looks for each by itself.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub hosts: BTreeSet<String>,
@@ -179,6 +186,20 @@ impl Delta {
     }
 }
 
+impl<T> PluginConfig<T> {
+    /// A document of the log: only tables.
+    #[must_use]
+    pub fn with_tables(tables: T) -> Self {
+        PluginConfig {
+            schema: SCHEMA,
+            host: None,
+            zone: None,
+            control: None,
+            tables: Some(tables),
+        }
+    }
+}
+
 impl PluginConfig {
     /// A document of this schema with nothing in it yet.
     #[must_use]
@@ -189,15 +210,6 @@ impl PluginConfig {
             zone: None,
             control: None,
             tables: None,
-        }
-    }
-
-    /// A document of the log: only tables.
-    #[must_use]
-    pub fn with_tables(tables: Tables) -> Self {
-        PluginConfig {
-            tables: Some(tables),
-            ..PluginConfig::empty()
         }
     }
 
@@ -220,7 +232,9 @@ impl PluginConfig {
             .tables
             .ok_or_else(|| InvalidConfig("expected `tables`, got none".to_owned()))
     }
+}
 
+impl<T: Serialize> PluginConfig<T> {
     /// The bytes that [`PluginConfig::parse`] reads; the same bytes for the same document.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {

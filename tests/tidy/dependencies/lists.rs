@@ -206,6 +206,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
     (
         "sluice-plugin",
         &[
+            "bytes",
             "serde",
             "serde_json",
             "sha2",

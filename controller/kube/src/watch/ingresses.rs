@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressSpec};
+use k8s_openapi::api::networking::v1::IngressLoadBalancerIngress;
 use serde_json::Value;
-use sluice_translate::{Ingress, Kind, Object, ObjectKey, Options, Resources, is_ours};
+use sluice_translate::{Ingress, Kind, Object, ObjectKey, Options, RequestedClass, Resources};
 
 use super::named::Uses;
 use super::references::{self, Name};
@@ -51,8 +51,7 @@ pub(super) struct Ingresses {
 
 #[derive(Debug)]
 struct Known {
-    /// No more of it than decides its class.
-    class: Ingress,
+    class: RequestedClass,
     is_ours: bool,
     names: BTreeSet<Name>,
     status: IngressStatus,
@@ -78,8 +77,8 @@ impl Ingresses {
         ingress: &Ingress,
         status: IngressStatus,
     ) -> Consequences {
-        let class = class_of(ingress);
-        let is_ours = is_ours(&class, &self.classes, &self.options);
+        let class = RequestedClass::of(ingress);
+        let is_ours = class.is_ours(&key.namespace, &self.classes, &self.options);
         let known = Known {
             class,
             is_ours,
@@ -139,7 +138,9 @@ impl Ingresses {
             let Some(known) = self.known.get(&key) else {
                 continue;
             };
-            let verdict = is_ours(&known.class, &self.classes, &self.options);
+            let verdict = known
+                .class
+                .is_ours(&key.namespace, &self.classes, &self.options);
             if verdict == known.is_ours {
                 continue;
             }
@@ -204,22 +205,6 @@ impl Ingresses {
                 .cloned(),
         );
     }
-}
-
-fn class_of(ingress: &Ingress) -> Ingress {
-    let class = ingress.annotations.iter();
-    let class = class.filter(|(key, _)| *key == sluice_translate::CLASS_ANNOTATION);
-    let ingress_class_name = ingress
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.ingress_class_name.clone());
-    let mut kept = Ingress::named(&ObjectKey::new(ingress.namespace(), ""));
-    kept.annotations = class.collect();
-    kept.spec = Some(IngressSpec {
-        ingress_class_name,
-        ..IngressSpec::default()
-    });
-    kept
 }
 
 impl IngressStatus {
@@ -305,35 +290,6 @@ mod tests {
         let lost = ingresses.forget_class(&ObjectKey::new("", "nginx"));
         assert_eq!(lost.unwanted, [secret("cert")]);
         assert_eq!(lost.changed_ingresses, [IngressRef { key, status: None }]);
-    }
-
-    #[test]
-    fn an_ingress_is_judged_by_what_is_kept_of_it_as_by_all_of_it() {
-        let mut resources = Resources::default();
-        resources.apply(class("nginx", "k8s.io/ingress-nginx"));
-        let mut by_annotation = ingress("other", "cert");
-        by_annotation.annotations = [(sluice_translate::CLASS_ANNOTATION, "nginx")]
-            .into_iter()
-            .collect();
-        by_annotation.spec.as_mut().unwrap().ingress_class_name = None;
-        let ingresses = [
-            ingress("nginx", "cert"),
-            ingress("other", "cert"),
-            by_annotation,
-        ];
-        for watch_namespace in [None, Some("n".to_owned()), Some("other".to_owned())] {
-            let options = Options {
-                watch_namespace,
-                ..Options::default()
-            };
-            for ingress in &ingresses {
-                assert_eq!(
-                    is_ours(&class_of(ingress), &resources, &options),
-                    is_ours(ingress, &resources, &options),
-                    "{ingress:?} with {options:?}"
-                );
-            }
-        }
     }
 
     #[test]

@@ -18,25 +18,50 @@ use sluice_quarantine::{
 /// Longest wait for all Envoys' answers to a candidate.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// State of the search after a rejection.
+/// State of the searches after rejections; one aspect may be rejected for long, for a reason that is in no part of it.
 #[derive(Debug, Default)]
-pub(crate) struct Incident {
+pub(crate) struct Incidents {
+    routes: Incident,
+    tls: Incident,
+}
+
+/// State of the search after a rejection of one aspect.
+#[derive(Debug, Default)]
+struct Incident {
     round: Round,
     /// Parts held since its beginning.
     held: Vec<Part>,
-    /// Nothing helped: nothing more is tried until the next publication.
-    is_given_up: bool,
+    end: Option<End>,
 }
 
-impl Incident {
-    fn is_open(&self) -> bool {
-        self.is_given_up || self.round != Round::New
+/// Why nothing more is tried.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// All that was held did not help; the next publication may.
+    Unsolved,
+    /// Candidates with everything are accepted: no part is at fault, as long as this is what a data plane says.
+    Nobody(String),
+}
+
+impl Incidents {
+    fn of(&mut self, aspect: Aspect) -> &mut Incident {
+        match aspect {
+            Aspect::Routes => &mut self.routes,
+            Aspect::Tls => &mut self.tls,
+        }
+    }
+
+    fn are_open(&self) -> bool {
+        let is_open = |it: &Incident| it.end.is_some() || it.round != Round::New;
+        is_open(&self.routes) || is_open(&self.tls)
     }
 
     /// A new publication may help.
     pub(crate) fn begin_anew(&mut self) {
-        if self.is_given_up {
-            *self = Incident::default();
+        for incident in [&mut self.routes, &mut self.tls] {
+            if incident.end == Some(End::Unsolved) {
+                *incident = Incident::default();
+            }
         }
     }
 }
@@ -50,15 +75,16 @@ impl Publisher {
         } = decision;
         let was_quiet = self.is_quiet();
         self.refused_resources = sluice_quarantine::of_resources(&others, &self.snapshot);
-        if routes.is_empty() && tls.is_none() {
-            self.incident = Incident::default();
+        let is_published_again = self.contain(&routes, tls.as_deref()).await;
+        // A listener whose port another process has says nothing of the configuration.
+        let is_of_nobody = matches!(self.incidents.tls.end, Some(End::Nobody(_)));
+        let is_tls_accepted = tls.is_none() || is_of_nobody;
+        if !is_published_again && routes.is_empty() && is_tls_accepted {
             self.is_accepted = true;
             self.quarantine.accept(self.publication());
             if self.known.is_some() {
                 self.schedule_removals(Update::default());
             }
-        } else if !self.incident.is_given_up {
-            self.contain(&routes, tls.as_deref()).await;
         }
         // Usually nothing changed, and comparing all reports costs.
         if !(was_quiet && self.is_quiet()) {
@@ -73,7 +99,7 @@ impl Publisher {
 
     /// Configuration that data planes may still serve beside `before`, if they may have rejected that.
     pub(crate) fn still_served(&self, before: &Config) -> Option<Config> {
-        let is_undecided = !self.is_accepted && (self.nginx.is_some() || self.incident.is_open());
+        let is_undecided = !self.is_accepted && (self.nginx.is_some() || self.incidents.are_open());
         let accepted = self.quarantine.last_accepted().filter(|_| is_undecided)?;
         Some(before.with_routes_of(&accepted.config))
     }
@@ -102,57 +128,85 @@ impl Publisher {
         });
     }
 
-    async fn contain(&mut self, routes: &Rejections, tls: Option<&str>) {
-        if self.incident.round == Round::All {
-            // Those were not enough, so they may not have been at fault at all.
-            self.quarantine
-                .release(&std::mem::take(&mut self.incident.held));
+    /// Searches for what is at fault, and publishes without it; whether it did.
+    async fn contain(&mut self, routes: &Rejections, tls: Option<&str>) -> bool {
+        let of_routes = (!routes.is_empty()).then(|| format!("{routes:?}"));
+        let refused = [
+            (Aspect::Routes, of_routes),
+            (Aspect::Tls, tls.map(str::to_owned)),
+        ];
+        for (aspect, reason) in &refused {
+            let incident = self.incidents.of(*aspect);
+            let is_other =
+                matches!(&incident.end, Some(End::Nobody(of)) if Some(of) != reason.as_ref());
+            if reason.is_none() || is_other {
+                *incident = Incident::default();
+            } else if incident.round == Round::All {
+                // Those were not enough, so they may not have been at fault at all.
+                self.quarantine.release(&std::mem::take(&mut incident.held));
+            }
         }
+        let mut is_held = false;
+        for (aspect, reason) in refused {
+            let Some(reason) = reason.filter(|_| self.incidents.of(aspect).end.is_none()) else {
+                continue;
+            };
+            let found = self.search(aspect, routes, reason).await;
+            self.end_probes();
+            match found {
+                Some(found) => is_held |= found,
+                None => {
+                    warn!(
+                        "a data plane does not answer to candidates; the search for the rejected part begins again"
+                    );
+                    self.feedback.ask_again();
+                    // What was found so far holds, and what it does not explain is rejected again.
+                    break;
+                }
+            }
+        }
+        if is_held {
+            self.publish_again().await;
+        }
+        is_held
+    }
+
+    /// Holds what is at fault. True if there is something, and something else can be published now; `None`: no data plane answers.
+    async fn search(
+        &mut self,
+        aspect: Aspect,
+        routes: &Rejections,
+        reason: String,
+    ) -> Option<bool> {
         let config = self.quarantine.serve(&self.snapshot);
         let publication = Publication {
             config,
             snapshot: self.snapshot.clone(),
         };
         let accepted = self.quarantine.last_accepted().cloned();
-        let (accepted, round) = (accepted.as_deref(), self.incident.round);
-        let of_routes = (!routes.is_empty())
-            .then(|| Inquiry::about(publication.clone(), accepted, routes, round));
-        let of_tls = tls.map(|message| Inquiry::about_tls(publication, accepted, message, round));
-        let load_results = self
-            .inquire_all([(Aspect::Routes, of_routes), (Aspect::Tls, of_tls)])
-            .await;
-        self.end_probes();
-        let Some(load_results) = load_results else {
-            warn!(
-                "a data plane does not answer to candidates; the search for the rejected part begins again"
-            );
-            return self.feedback.ask_again();
-        };
-        let held: Vec<bool> = load_results
-            .into_iter()
-            .map(|loaded| self.hold(loaded))
-            .collect();
-        if held.contains(&true) {
-            let next = self.incident.round.next();
-            self.incident.is_given_up = next.is_none();
-            self.incident.round = next.unwrap_or_default();
-            self.publish_again().await;
-        } else {
-            self.incident.is_given_up = true;
-        }
-    }
-
-    async fn inquire_all(
-        &self,
-        inquiries: [(Aspect, Option<Inquiry>); 2],
-    ) -> Option<Vec<InquiryOutcome>> {
-        let mut load_results = Vec::new();
-        for (aspect, inquiry) in inquiries {
-            if let Some(inquiry) = inquiry {
-                load_results.push(self.inquire(aspect, inquiry).await?);
+        let accepted = accepted.as_deref();
+        loop {
+            let (round, publication) = (self.incidents.of(aspect).round, publication.clone());
+            let inquiry = match aspect {
+                Aspect::Routes => Inquiry::about(publication, accepted, routes, round),
+                Aspect::Tls => Inquiry::about_tls(publication, accepted, &reason, round),
+            };
+            let outcome = self.inquire(aspect, inquiry).await?;
+            let is_nobody = matches!(&outcome, InquiryOutcome::Parts(parts) if parts.is_empty());
+            let is_held = self.hold(aspect, outcome);
+            let incident = self.incidents.of(aspect);
+            match incident.round.next() {
+                // Not among what is new: a data plane that was away may not have accepted the rest.
+                Some(next) if is_nobody && round == Round::New => {
+                    incident.round = next;
+                    continue;
+                }
+                _ if is_nobody => incident.end = Some(End::Nobody(reason)),
+                Some(next) if is_held => incident.round = next,
+                _ => incident.end = Some(End::Unsolved),
             }
+            return Some(is_held);
         }
-        Some(load_results)
     }
 
     async fn inquire(&self, aspect: Aspect, mut inquiry: Inquiry) -> Option<InquiryOutcome> {
@@ -209,13 +263,12 @@ impl Publisher {
     }
 
     /// Holds culprits back. True if something else can be published now.
-    fn hold(&mut self, loaded: InquiryOutcome) -> bool {
+    fn hold(&mut self, aspect: Aspect, outcome: InquiryOutcome) -> bool {
         let publication = self.publication();
-        match loaded {
+        match outcome {
             InquiryOutcome::Parts(parts) => {
-                self.incident
-                    .held
-                    .extend(parts.iter().map(|(part, _)| part.clone()));
+                let held = &mut self.incidents.of(aspect).held;
+                held.extend(parts.iter().map(|(part, _)| part.clone()));
                 let found = !parts.is_empty();
                 self.quarantine.hold(&publication, parts);
                 found

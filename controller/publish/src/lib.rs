@@ -44,7 +44,7 @@ use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use acknowledgements::Acknowledgements;
-use contain::Incident;
+use contain::Incidents;
 use feedback::Feedback;
 pub use feedback::LoadResult;
 use nginx_reports::NginxReports;
@@ -83,7 +83,7 @@ pub struct Publisher {
     known: Option<Config>,
     /// Data planes have accepted the last publication.
     is_accepted: bool,
-    incident: Incident,
+    incidents: Incidents,
     options: Options,
     settings: Settings,
     served: Served,
@@ -123,7 +123,7 @@ impl Publisher {
         let (unsupported_by_nginx, refused_resources, ready, removals) =
             (Vec::new(), Vec::new(), false, None);
         let (translation, snapshot, effective) = Default::default();
-        let (quarantine, incident, acknowledgements, nginx_reports) = Default::default();
+        let (quarantine, incidents, acknowledgements, nginx_reports) = Default::default();
         let unwritten = Unwritten::default();
         let feedback = Feedback::of_envoys(served.store.clone());
         if let Some(configmap) = &options.configmap {
@@ -138,7 +138,7 @@ impl Publisher {
             feedback,
             known: None,
             is_accepted: false,
-            incident,
+            incidents,
             options,
             settings,
             served,
@@ -251,7 +251,7 @@ impl Publisher {
         let are_routes = is_replaced || !changes.is_of_endpoints() || !updated.servers.is_empty();
         // Missing pods move requests to error services, and the first backup leaves routes to the filter.
         if are_routes || self.moves(&updated) {
-            self.incident.begin_anew();
+            self.incidents.begin_anew();
             self.publish_routes(&before).await;
         } else if !updated.backends.is_empty() {
             self.publish_endpoints(&updated).await;
@@ -366,7 +366,8 @@ impl Publisher {
             self.metrics.published(self.served.log.content());
         }
         let removals = publication::removals(before, config);
-        self.sizes.log(&self.effective);
+        let resources = self.view.resources();
+        self.sizes.log(&self.effective, &resources, &self.options);
         removals
     }
 

@@ -127,12 +127,10 @@ impl Inquiry {
             .all
             .iter()
             .map(|message| (publication.suspects(accepted, round, |_| true), message));
-        groups.extend(
-            host_groups
-                .chain(inexact)
-                .chain(all)
-                .map(|(parts, message)| Search::among(parts, message)),
-        );
+        groups.extend(host_groups.map(|(parts, message)| Search::among(parts, message)));
+        // A data plane may have accepted the last publication only because it was not there.
+        let together = inexact.chain(all);
+        groups.extend(together.map(|(parts, message)| Search::among_suspects(parts, message)));
         Inquiry::among(groups, publication, accepted)
     }
 

@@ -89,6 +89,7 @@ pub(super) fn replaced(
         },
     ] = refused
         && let Some(was) = before.config.servers.get(host)
+        && is_guarded_as(was, server)
         && all_but(owner, now, server) == all_but(owner, before, was)
     {
         return Some(Arc::clone(was));
@@ -128,12 +129,23 @@ pub(super) fn replaced(
     }))
 }
 
-/// The route of the same path that was accepted.
+/// True if a server keeps away whom another one keeps away, on each of its paths.
+pub(super) fn is_guarded_as(was: &Server, now: &Server) -> bool {
+    let clients = &now.client_certificates;
+    let guarded = now.routes.iter().filter(|now| now.has_access_control());
+    let same = |now: &HttpRoute| was.routes.iter().find(|was| was.id == now.id);
+    (clients.is_none() || was.client_certificates == *clients)
+        && guarded
+            .into_iter()
+            .all(|now| same(now).is_some_and(|was| was.is_guarded_as(now)))
+}
+
+/// The route of the same path that was accepted, if that keeps away whom this one does.
 fn last<'a>(host: &ServerName, route: &HttpRoute, refused: &Culprit<'a>) -> Option<&'a HttpRoute> {
     let before = refused.before?;
     let was = before.config.servers.get(host)?;
     let same = was.routes.iter().find(|was| was.id == route.id)?;
-    (before.owner(&same.id) == Some(refused.owner)).then_some(same)
+    (before.owner(&same.id) == Some(refused.owner) && same.is_guarded_as(route)).then_some(same)
 }
 
 /// The last one that was kept comes before what is closed only if it is about the same paths or fewer of them.

@@ -149,7 +149,11 @@ impl Quarantine {
             let Some(content) = content(&now, &part) else {
                 continue;
             };
-            let before = self.accepted.clone().filter(|accepted| accepted.has(&part));
+            // It may have been accepted while the data plane that rejects it was away.
+            let is_other = |accepted: &Arc<Publication>| {
+                accepted.has(&part) && self::content(accepted, &part).as_ref() != Some(&content)
+            };
+            let before = self.accepted.clone().filter(is_other);
             if part.owner.is_none() {
                 // Of a host as a whole no part is held besides, which would stay when the host is mended.
                 self.held.retain(|other, _| other.host != part.host);
@@ -224,17 +228,14 @@ fn replacement(
     held: &[(&Part, &Held)],
 ) -> Option<Arc<Server>> {
     if let Some((_, whole)) = held.iter().find(|(part, _)| part.owner.is_none()) {
-        let before = whole
-            .before
-            .as_ref()
-            .and_then(|before| before.config.servers.get(host));
-        let closed = || {
-            Some(Arc::new(instead::closed_host(
-                host,
-                now.config.servers.get(host)?,
-            )))
+        let before = whole.before.as_ref();
+        let was = before.and_then(|before| before.config.servers.get(host));
+        let Some(server) = now.config.servers.get(host) else {
+            return was.cloned();
         };
-        return before.cloned().or_else(closed);
+        let was = was.filter(|was| instead::is_guarded_as(was, server));
+        let closed = || Arc::new(instead::closed_host(host, server));
+        return Some(was.cloned().unwrap_or_else(closed));
     }
     let refused = held.iter().filter_map(|(part, held)| {
         Some(instead::Culprit {

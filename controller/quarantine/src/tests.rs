@@ -8,6 +8,8 @@ use sluice_xds_server::Nack;
 
 use super::*;
 
+mod guards;
+
 /// A path that the data plane of these tests refuses.
 const BAD: &str = "/bad/[a-f]+";
 
@@ -168,7 +170,7 @@ fn the_culprits_are_found_among_many_and_nobody_else_is_held() {
     assert!(world.tried <= 2 * 3 * 7 + 2, "{}", world.tried);
     assert_eq!(paths(&config, "own-7.test"), [shut("/bad/"), open("/")]);
     assert_eq!(paths(&config, "own-8.test"), [open("/")]);
-    // One that comes later is found without a candidate, and one that is mended is served at once.
+    // One that comes later is found with one candidate, and one that is mended is served at once.
     world.tried = 0;
     objects.push(ingress(FOREIGN, "late.test", &[BAD]));
     assert_eq!(
@@ -186,7 +188,23 @@ fn the_culprits_are_found_among_many_and_nobody_else_is_held() {
         world.held(),
         ["late.test foreign/app", "own-7.test foreign/bad-7"]
     );
-    assert_eq!(world.tried, 0);
+    assert_eq!(world.tried, 1);
+}
+
+/// It comes back, and refuses what the others had accepted.
+#[test]
+fn no_newcomer_is_held_for_what_was_accepted_while_a_strict_data_plane_was_away() {
+    let mut world = World::default();
+    let bad = ingress(FOREIGN, "bad.test", &[BAD]);
+    let before = snapshot(std::slice::from_ref(&bad));
+    world.quarantine.accept(Publication {
+        config: before.config().clone(),
+        snapshot: before,
+    });
+    let config = world.publish(&[bad, ingress(OWN, "new.test", &["/"])]);
+    assert_eq!(world.held(), ["bad.test foreign/app"]);
+    assert_eq!(paths(&config, "new.test"), [open("/")]);
+    assert_eq!(paths(&config, "bad.test"), [shut("/bad/"), shut("/")]);
 }
 
 /// A port that another process has: whatever is refused is accepted as a candidate.

@@ -260,32 +260,6 @@ impl Store {
         read(&self.0.cache.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// True if nobody has said that so far.
-    pub(crate) fn add_refusal(
-        &self,
-        resource: (ResourceType, &Name),
-        version: Version,
-        node: &str,
-        reason: &str,
-    ) -> bool {
-        let is_new = self.refused().add(resource, version, node, reason);
-        if is_new {
-            self.note_refusals();
-        }
-        is_new
-    }
-
-    pub(crate) fn forget_refusals(&self, kind: ResourceType, accepted: &Sent) {
-        let mut refusals = self.refused();
-        let cured = accepted.iter().fold(false, |cured, (name, _)| {
-            refusals.forget(kind, name) || cured
-        });
-        drop(refusals);
-        if cured {
-            self.note_refusals();
-        }
-    }
-
     fn note_refusals(&self) {
         self.0.streams.send_modify(|streams| streams.revision += 1);
     }
@@ -361,6 +335,34 @@ impl OpenStream {
         });
     }
 
+    /// True if nobody says that so far.
+    pub(crate) fn add_refusal(
+        &self,
+        resource: (ResourceType, &Name),
+        version: Version,
+        node: &str,
+        reason: &str,
+    ) -> bool {
+        let mut refusals = self.store.refused();
+        let is_new = refusals.add(self.id, resource, version, node, reason);
+        drop(refusals);
+        if is_new {
+            self.store.note_refusals();
+        }
+        is_new
+    }
+
+    pub(crate) fn forget_refusals(&self, kind: ResourceType, accepted: &Sent) {
+        let mut refusals = self.store.refused();
+        let cured = accepted.iter().fold(false, |cured, (name, _)| {
+            refusals.forget(self.id, kind, name) || cured
+        });
+        drop(refusals);
+        if cured {
+            self.store.note_refusals();
+        }
+    }
+
     pub(crate) fn advance(&self, progress: Progress) {
         let streams = &self.store.0.streams;
         streams.send_if_modified(|streams| streams.advance(self.id, progress, Instant::now()));
@@ -369,7 +371,12 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
+        // Whoever sees that the stream is gone sees that its refusals are, too.
+        let cured = self.store.refused().forget_stream(self.id);
         let streams = &self.store.0.streams;
-        streams.send_modify(|streams| streams.close(self.id, Instant::now()));
+        streams.send_modify(|streams| {
+            streams.close(self.id, Instant::now());
+            streams.revision += u64::from(cured);
+        });
     }
 }

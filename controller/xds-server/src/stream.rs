@@ -126,7 +126,7 @@ impl Stream {
             Acknowledgement::None => {}
             Acknowledgement::Accepted(sent) => {
                 counters.acks.fetch_add(1, Ordering::Relaxed);
-                self.store.forget_refusals(kind, &sent);
+                self.open.forget_refusals(kind, &sent);
             }
             Acknowledgement::Refused(sent) => {
                 // A probe asks; only what is published is an error when it is refused.
@@ -147,7 +147,7 @@ impl Stream {
         let node = self.client.node();
         match &**sent {
             [(name, version)] => {
-                let add = |version| self.store.add_refusal((kind, name), version, node, reason);
+                let add = |version| self.open.add_refusal((kind, name), version, node, reason);
                 let is_new = version.is_some_and(add);
                 if !is_probe(name) && (is_first || is_new) {
                     warn!("NACK from {node:?} for {kind} {name}, previous version kept: {reason}");

@@ -55,10 +55,11 @@ pub(crate) fn site(pods: &[&Pod]) -> Config {
         PathMatch::Exact("/closed".into()),
         Action::Denied,
     );
-    let moved = Action::Redirect(Redirect {
+    let moved = Redirect {
         status: 301,
         to: RedirectTo::Path("/new/".into()),
-    });
+    };
+    let moved = Action::Redirect(moved.into());
     location(
         &mut config,
         "shop.test",

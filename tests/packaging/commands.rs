@@ -11,7 +11,7 @@ use pretty_assertions::assert_eq;
 use serde_json::Value;
 use sluice_tests::artifacts::{self, repository};
 
-use crate::chart::{documents, read_yaml};
+use crate::chart::{documents, objects, read_yaml};
 
 const QUICKSTART: &str = "docs/quickstart.md";
 /// Pages with commands, and the folder that each is about.
@@ -79,6 +79,20 @@ fn helm_takes_the_documented_installations() -> Result<()> {
         }
     }
     ensure!(taken > 3, "{taken} commands");
+    Ok(())
+}
+
+/// Values that a page has in a block: the chart takes them as they stand.
+#[test]
+fn chart_takes_the_documented_values() -> Result<()> {
+    let page = fs::read_to_string(repository().join("docs/install.md"))?;
+    let mut blocks = page.split("```yaml\n").skip(1).peekable();
+    ensure!(blocks.peek().is_some(), "no block of values");
+    for block in blocks {
+        let (text, _) = block.split_once("```").context("no end")?;
+        let values: Value = serde_saphyr::from_str(text).context(text.to_owned())?;
+        ensure!(objects(&values)?.len() > 10, "{text}");
+    }
     Ok(())
 }
 

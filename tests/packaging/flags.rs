@@ -141,12 +141,59 @@ fn with_extra(flag: &str) -> Value {
 
 #[test]
 fn extra_args_reach_the_controller() -> Result<()> {
-    let args = controller(&json!({"controller": {"extraArgs": {"drain-timeout": "3", "v": "2"}}}))?;
-    ensure!(
-        args.ends_with(&["--drain-timeout=3".to_owned(), "--v=2".to_owned()]),
-        "{args:?}"
-    );
+    let flags = json!({"status-update-interval": 1_000_000, "update-status": false, "v": "2"});
+    let args = controller(&json!({"controller": {"extraArgs": flags}}))?;
+    let expected = [
+        "--status-update-interval=1000000",
+        "--update-status=false",
+        "--v=2",
+    ];
+    ensure!(args.ends_with(&expected.map(str::to_owned)), "{args:?}");
     Ok(())
+}
+
+/// As in ingress-nginx's chart.
+#[test]
+fn extra_args_without_a_value_are_flags_alone() -> Result<()> {
+    let flags = json!({"enable-ssl-passthrough": "", "update-status": null});
+    let args = controller(&json!({"controller": {"extraArgs": flags}}))?;
+    let expected = ["--enable-ssl-passthrough", "--update-status"];
+    ensure!(args.ends_with(&expected.map(str::to_owned)), "{args:?}");
+    let backend = json!({"enabled": true, "extraArgs": {"verbose": ""}});
+    let objects = objects(&json!({"defaultBackend": backend}))?;
+    let pods = pods(&objects);
+    let pod = pods
+        .iter()
+        .find(|pod| pod.name.ends_with("-default-backend"));
+    let container = pod.and_then(|pod| pod.containers().next());
+    let container = container.context("no default backend")?;
+    ensure!(container["args"] == json!(["--verbose"]), "{container}");
+    Ok(())
+}
+
+#[test]
+fn extra_args_are_names_of_flags_without_dashes_and_values() {
+    for flag in ["--v", "-v", "v=2"] {
+        let error = format!("{:#}", objects(&with_extra(flag)).unwrap_err());
+        let said = format!("controller.extraArgs.{flag}: expected the name of a flag");
+        assert!(error.contains(&said), "{error}");
+    }
+}
+
+/// Flags of `sluice run` that `sluice envoy` has too: the data plane would keep its own.
+#[test]
+fn extra_args_reject_flags_of_the_data_plane_and_name_its_value() {
+    for (flag, value) in [
+        ("shutdown-grace-period", "set dataPlane.shutdownGracePeriod"),
+        ("drain-timeout", "set dataPlane.drainTimeout"),
+        ("envoy-concurrency", "set dataPlane.concurrency"),
+        ("zone", "set dataPlane.zone"),
+        ("healthz-port", "the port 10254"),
+    ] {
+        let error = format!("{:#}", objects(&with_extra(flag)).unwrap_err());
+        let said = format!("controller.extraArgs.{flag}: the chart sets --{flag} itself; ");
+        assert!(error.contains(&said) && error.contains(value), "{error}");
+    }
 }
 
 /// Both would be on the command line, and the rights, ports and mounts of the chart would belong to only one of them.

@@ -1,5 +1,6 @@
 //! The functions of Helm that the chart uses, and no others.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::chart::folder;
 
 /// Adds them all but `include`, which needs the templates.
 pub(crate) fn all(engine: Template) -> Template {
-    values(texts(engine))
+    maps(values(texts(engine)))
 }
 
 fn texts(engine: Template) -> Template {
@@ -70,8 +71,14 @@ fn values(engine: Template) -> Template {
         .func("contains", |args| {
             Ok(Item::Bool(text(args.get(1)).contains(&text(args.first()))))
         })
-        .func("int", |args| {
-            Ok(Item::Int(text(args.first()).parse().unwrap_or_default()))
+        .func("hasPrefix", |args| {
+            let prefix = text(args.first());
+            Ok(Item::Bool(text(args.get(1)).starts_with(&prefix)))
+        })
+        .func("int", |args| Ok(Item::Int(number(args.first()))))
+        .func("add", |args| {
+            let numbers = args.iter().map(|item| number(Some(item)));
+            Ok(Item::Int(numbers.sum()))
         })
         .func("ternary", |args| {
             let chosen = if args.get(2).is_some_and(Item::is_truthy) {
@@ -81,6 +88,49 @@ fn values(engine: Template) -> Template {
             };
             Ok(args.get(chosen).cloned().unwrap_or(Item::Nil))
         })
+}
+
+fn maps(engine: Template) -> Template {
+    engine
+        .func("get", |args| {
+            let found = fields(args.first()).remove(text(args.get(1)).as_str());
+            Ok(found.unwrap_or_else(|| Item::String("".into())))
+        })
+        .func("set", |args| {
+            let mut map = fields(args.first());
+            map.insert(
+                text(args.get(1)).into(),
+                args.get(2).cloned().unwrap_or(Item::Nil),
+            );
+            Ok(Item::Map(Arc::new(map)))
+        })
+        .func("has", |args| {
+            let needle = args.first().map(to_json);
+            let list = args.get(1).map(entries).unwrap_or_default();
+            Ok(Item::Bool(
+                list.iter().any(|item| Some(to_json(item)) == needle),
+            ))
+        })
+        .func("kindIs", |args| {
+            let kind = match args.get(1) {
+                Some(Item::String(_)) => "string",
+                Some(Item::Nil) | None => "invalid",
+                _ => "another",
+            };
+            Ok(Item::Bool(text(args.first()) == kind))
+        })
+}
+
+/// Of a map; of anything else none.
+fn fields(map: Option<&Item>) -> BTreeMap<Arc<str>, Item> {
+    match map {
+        Some(Item::Map(fields)) => fields.as_ref().clone(),
+        _ => BTreeMap::new(),
+    }
+}
+
+fn number(item: Option<&Item>) -> i64 {
+    text(item).parse().unwrap_or_default()
 }
 
 fn entries(list: &Item) -> Vec<Item> {

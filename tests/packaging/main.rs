@@ -22,6 +22,7 @@ mod metrics;
 mod pods;
 mod rbac;
 mod readme;
+mod refusals;
 mod service;
 mod typed;
 mod values;

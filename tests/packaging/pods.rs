@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::cases::cases;
-use crate::chart::objects;
+use crate::chart::{merge, objects};
 
 /// A workload's name, its pod template's spec and its labels.
 pub(crate) struct Pod {
@@ -246,19 +246,57 @@ fn grace_period_of_the_data_plane_covers_draining() -> Result<()> {
 #[test]
 fn low_ports_of_the_data_plane_need_no_privilege() -> Result<()> {
     let low = json!({"tcp": {"53": "a/b:53"}});
+    let http = json!({"dataPlane": {"containerPort": {"http": 80}}});
     let high = json!({"tcp": {"5353": "a/b:53"}});
-    for (values, expected) in [(low, true), (high, false)] {
+    for (values, expected) in [(low, true), (http, true), (high, false)] {
         let pods = pods(&objects(&values)?);
         let pod = pods.iter().find(|pod| pod.is_data_plane());
         let sysctls = &pod.context("no data plane")?.spec["securityContext"]["sysctls"];
         let start = json!([{"name": "net.ipv4.ip_unprivileged_port_start", "value": "0"}]);
         ensure!((*sysctls == start) == expected, "{values}: {sysctls}");
     }
-    let values = json!({"tcp": {"53": "a/b:53"}, "dataPlane": {"hostNetwork": true}});
-    let pods = pods(&objects(&values)?);
-    let pod = pods.iter().find(|pod| pod.is_data_plane());
-    let spec = &pod.context("no data plane")?.spec;
-    ensure!(spec["securityContext"]["sysctls"].is_null(), "{spec}");
-    ensure!(spec["dnsPolicy"] == "ClusterFirstWithHostNet", "{spec}");
+    Ok(())
+}
+
+/// As docs/install.md says of 80 and 443 on the node's network.
+#[test]
+fn low_ports_of_the_node_need_the_capability() -> Result<()> {
+    for ports in [
+        json!({"dataPlane": {"containerPort": {"http": 80, "https": 443}}}),
+        json!({"tcp": {"53": "a/b:53"}}),
+        json!({"udp": {"53": "a/b:53"}}),
+    ] {
+        let mut values = json!({"dataPlane": {"hostNetwork": true}});
+        merge(&mut values, &ports);
+        let error = format!("{:#}", objects(&values).unwrap_err());
+        ensure!(
+            error.contains("dataPlane.hostNetwork: a port ")
+                && error.contains("set dataPlane.hostPort.enabled")
+                && error.contains("NET_BIND_SERVICE"),
+            "{error}"
+        );
+        let added = json!({"capabilities": {"add": ["NET_BIND_SERVICE"]}});
+        merge(
+            &mut values,
+            &json!({"dataPlane": {"containerSecurityContext": added}}),
+        );
+        let pods = pods(&objects(&values)?);
+        let pod = pods.iter().find(|pod| pod.is_data_plane());
+        let spec = &pod.context("no data plane")?.spec;
+        ensure!(spec["securityContext"]["sysctls"].is_null(), "{spec}");
+        ensure!(spec["dnsPolicy"] == "ClusterFirstWithHostNet", "{spec}");
+    }
+    Ok(())
+}
+
+/// An API server refuses another `hostPort` than `containerPort` on the node's network, and adds it itself.
+#[test]
+fn pods_on_the_nodes_network_have_no_host_ports() -> Result<()> {
+    let ports = json!({"http": 8080, "https": 8443});
+    let values =
+        json!({"dataPlane": {"hostNetwork": true, "hostPort": {"enabled": true, "ports": ports}}});
+    for pod in pods(&objects(&values)?) {
+        ensure!(!pod.spec.to_string().contains("hostPort"), "{}", pod.spec);
+    }
     Ok(())
 }

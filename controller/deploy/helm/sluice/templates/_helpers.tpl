@@ -18,12 +18,58 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "sluice.labels" -}}
-{{ include "sluice.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
+{{ include "sluice.allLabels" (dict "root" . "component" "" "more" list) }}
 {{- end }}
+
+{{/* Of dict root, component, more (maps of labels): of labels with one name the last wins. */}}
+{{- define "sluice.allLabels" -}}
+{{- $more := dict }}
+{{- range $labels := .more }}
+{{- range $key, $value := $labels }}
+{{- $more = set $more $key $value }}
+{{- end }}
+{{- end }}
+{{- $common := dict }}
+{{- range $key, $value := .root.Values.commonLabels }}
+{{- if not (hasKey $more $key) }}
+{{- $common = set $common $key $value }}
+{{- end }}
+{{- end }}
+{{- include "sluice.selector" .root }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+{{- with $common }}
+{{ include "sluice.strings" . }}
+{{- end }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- with $more }}
+{{ include "sluice.strings" . }}
+{{- end }}
+{{- end }}
+
+{{/* A scalar as text, and nothing as no text. Go would write a large number with an exponent. */}}
+{{- define "sluice.text" -}}
+{{- if kindIs "string" . }}{{ . }}{{ else if not (kindIs "invalid" .) }}{{ toJson . }}{{ end }}
+{{- end }}
+
+{{/* A map whose values Kubernetes wants as strings. */}}
+{{- define "sluice.strings" -}}
+{{- $strings := dict }}
+{{- range $key, $value := . }}
+{{- $strings = set $strings $key (include "sluice.text" $value) }}
+{{- end }}
+{{- toYaml $strings }}
+{{- end }}
+
+{{/* A flag, of dict path, flag, value. Without a value it is the flag alone. */}}
+{{- define "sluice.flag" -}}
+{{- if or (hasPrefix "-" .flag) (contains "=" .flag) }}
+{{- fail (printf "%s.%s: expected the name of a flag without its dashes, and its value behind it" .path .flag) }}
+{{- end }}
+{{- $value := include "sluice.text" .value }}
+{{- ternary (printf "--%s=%s" .flag $value) (printf "--%s" .flag) (ne $value "") | quote }}
 {{- end }}
 
 {{/* Of a component: dict root, of (its values), component, port (its number), name. */}}
@@ -61,9 +107,6 @@ default
 {{- end }}
 
 {{- define "sluice.defaultBackendService" -}}
-{{- if and .Values.defaultBackend.enabled .Values.controller.defaultBackendService }}
-{{- fail "controller.defaultBackendService: defaultBackend.enabled makes a Service of its own; set one of both" }}
-{{- end }}
 {{- if .Values.defaultBackend.enabled }}
 {{- include "sluice.namespace" . }}/{{ include "sluice.name" . }}-default-backend
 {{- else }}
@@ -77,6 +120,11 @@ belong to the first. */}}
 {{- $own := dict
   "source" "it is a chart for a cluster"
   "data-plane" "Envoys run in pods of their own"
+  "shutdown-grace-period" "set dataPlane.shutdownGracePeriod: controllers carry no traffic"
+  "drain-timeout" "set dataPlane.drainTimeout: controllers carry no traffic"
+  "envoy-concurrency" "set dataPlane.concurrency"
+  "zone" "set dataPlane.zone"
+  "healthz-port" "probes, Services and NetworkPolicies have the port 10254"
   "xds-address" "set xds.port or bindAddress"
   "bind-address" "set bindAddress"
   "xds-certificates" "set xds.controllerSecret"
@@ -107,7 +155,7 @@ belong to the first. */}}
 {{- if hasKey $own $flag }}
 {{- fail (printf "controller.extraArgs.%s: the chart sets --%s itself; %s" $flag $flag (index $own $flag)) }}
 {{- end }}
-- {{ printf "--%s=%v" $flag $value | quote }}
+- {{ include "sluice.flag" (dict "path" "controller.extraArgs" "flag" $flag "value" $value) }}
 {{- end }}
 {{- end }}
 

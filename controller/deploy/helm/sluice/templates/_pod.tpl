@@ -3,27 +3,19 @@
 {{- define "sluice.metadata" -}}
 namespace: {{ include "sluice.namespace" .root }}
 labels:
-  {{- include "sluice.labels" .root | nindent 2 }}
-  app.kubernetes.io/component: {{ .component }}
-  {{- with .of.labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "sluice.allLabels" (dict "root" .root "component" .component "more" (list .of.labels)) | nindent 2 }}
 {{- with .of.annotations }}
 annotations:
-  {{- toYaml . | nindent 2 }}
+  {{- include "sluice.strings" . | nindent 2 }}
 {{- end }}
 {{- end }}
 
 {{- define "sluice.podMetadata" -}}
 labels:
-  {{- include "sluice.labels" .root | nindent 2 }}
-  app.kubernetes.io/component: {{ .component }}
-  {{- with .of.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "sluice.allLabels" (dict "root" .root "component" .component "more" (list .of.podLabels)) | nindent 2 }}
 {{- with .of.podAnnotations }}
 annotations:
-  {{- toYaml . | nindent 2 }}
+  {{- include "sluice.strings" . | nindent 2 }}
 {{- end }}
 {{- end }}
 
@@ -60,7 +52,7 @@ securityContext:
   {{- if .sysctls }}
   sysctls:
     {{- range $name, $value := .sysctls }}
-    - { name: {{ $name }}, value: {{ $value | quote }} }
+    - { name: {{ $name }}, value: {{ include "sluice.text" $value | quote }} }
     {{- end }}
   {{- end }}
 {{- with .root.Values.imagePullSecrets }}
@@ -94,7 +86,7 @@ topologySpreadConstraints:
   {{- end }}
 {{- with .of.nodeSelector }}
 nodeSelector:
-  {{- toYaml . | nindent 2 }}
+  {{- include "sluice.strings" . | nindent 2 }}
 {{- end }}
 {{- with .of.tolerations }}
 tolerations:
@@ -138,7 +130,7 @@ metadata:
     app.kubernetes.io/component: {{ .component }}
   {{- with .of.serviceAccount.annotations }}
   annotations:
-    {{- toYaml . | nindent 4 }}
+    {{- include "sluice.strings" . | nindent 4 }}
   {{- end }}
 # A pod that may have it asks for it; nobody else gets it by accident.
 automountServiceAccountToken: false
@@ -182,7 +174,7 @@ metadata:
     app.kubernetes.io/component: {{ .component }}
   {{- with .of.autoscaling.annotations }}
   annotations:
-    {{- toYaml . | nindent 4 }}
+    {{- include "sluice.strings" . | nindent 4 }}
   {{- end }}
 spec:
   scaleTargetRef:
@@ -250,7 +242,7 @@ spec:
         app.kubernetes.io/component: certgen
       {{- with $values.podAnnotations }}
       annotations:
-        {{- toYaml . | nindent 8 }}
+        {{- include "sluice.strings" . | nindent 8 }}
       {{- end }}
     spec:
       serviceAccountName: {{ .name }}
@@ -280,7 +272,7 @@ spec:
             {{- toYaml $values.resources | nindent 12 }}
       {{- with $values.nodeSelector }}
       nodeSelector:
-        {{- toYaml . | nindent 8 }}
+        {{- include "sluice.strings" . | nindent 8 }}
       {{- end }}
       {{- with $values.tolerations }}
       tolerations:

@@ -4,51 +4,28 @@
 {{ .root.Values.portNamePrefix }}{{ .port }}-{{ .protocol }}
 {{- end }}
 
-{{/* Refuses ports that are taken. */}}
-{{- define "sluice.checkPorts" -}}
-{{- range $port, $service := .Values.tcp }}
-{{- range $taken, $value := dict "dataPlane.containerPort.http" $.Values.dataPlane.containerPort.http "dataPlane.containerPort.https" $.Values.dataPlane.containerPort.https "the port of metrics and health" 10254 }}
-{{- if eq (toString $port) (toString $value) }}
-{{- fail (printf "tcp.%s: the data plane listens there already (%s)" $port $taken) }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- end }}
-
-{{/* Whether a port of tcp or udp is one that only the privileged may have elsewhere. */}}
+{{/* Whether the data plane has a port that only the privileged may have elsewhere. */}}
 {{- define "sluice.hasLowPort" -}}
+{{- range $name, $port := .Values.dataPlane.containerPort }}{{ if lt (int $port) 1024 }}yes{{ end }}{{ end }}
 {{- range $port, $service := .Values.tcp }}{{ if lt (int $port) 1024 }}yes{{ end }}{{ end }}
 {{- range $port, $service := .Values.udp }}{{ if lt (int $port) 1024 }}yes{{ end }}{{ end }}
 {{- end }}
 
-{{/* Of dict root, name, of (the values of this Service), type, ports, targetPorts, labels. */}}
+{{/* Of dict root, name, path and of (the values of this Service), type, ports, targetPorts, labels. */}}
 {{- define "sluice.service" -}}
+{{- include "sluice.checkService" . }}
 {{- $of := .of }}
 {{- $type := .type }}
-{{- if ne $type "LoadBalancer" }}
-{{- if or $of.loadBalancerClass $of.loadBalancerSourceRanges $of.loadBalancerIP (not $of.allocateLoadBalancerNodePorts) }}
-{{- fail (printf "%s: loadBalancerClass, loadBalancerSourceRanges, loadBalancerIP and allocateLoadBalancerNodePorts need the type LoadBalancer, got %s" .path $type) }}
-{{- end }}
-{{- end }}
-{{- if and (eq $type "ClusterIP") (or $of.nodePorts.http $of.nodePorts.https $of.nodePorts.tcp $of.nodePorts.udp $of.healthCheckNodePort) }}
-{{- fail (printf "%s: nodePorts and healthCheckNodePort need the type NodePort or LoadBalancer, got ClusterIP" .path) }}
-{{- end }}
 apiVersion: v1
 kind: Service
 metadata:
   name: {{ .name }}
   namespace: {{ include "sluice.namespace" .root }}
   labels:
-    {{- include "sluice.labels" .root | nindent 4 }}
-    app.kubernetes.io/component: data-plane
-    {{- range .labels }}
-    {{- with . }}
-    {{- toYaml . | nindent 4 }}
-    {{- end }}
-    {{- end }}
+    {{- include "sluice.allLabels" (dict "root" .root "component" "data-plane" "more" .labels) | nindent 4 }}
   {{- with $of.annotations }}
   annotations:
-    {{- toYaml . | nindent 4 }}
+    {{- include "sluice.strings" . | nindent 4 }}
   {{- end }}
 spec:
   type: {{ $type }}

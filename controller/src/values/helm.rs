@@ -7,7 +7,7 @@ use std::fmt;
 use anyhow::{anyhow, bail};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
-use serde_saphyr::{Location, Spanned};
+use serde_saphyr::{Location, Spanned, UserMessageFormatter};
 use sluice_syntax::{excerpt, printable};
 
 /// Reads a values file. An error names what one of both parsers may take for something else.
@@ -16,8 +16,28 @@ pub(super) fn read(text: &str) -> anyhow::Result<Value> {
     // Helm takes a scalar with a tag of its own for text.
     let options = serde_saphyr::options! { reject_unsupported_tags: true };
     let node = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| anyhow!("not YAML: {}", lines(&error.to_string())))?;
+        .map_err(|error| anyhow!(lines(&worded(&error))))?;
     Source(text).value(node, "")
+}
+
+/// The parser's error in words for whoever wrote the file: its own are for whoever calls it.
+fn worded(error: &serde_saphyr::Error) -> String {
+    use serde_saphyr::Error;
+    match error.without_snippet() {
+        Error::DuplicateMappingKey { key, location } => {
+            let key = excerpt(key.as_deref().unwrap_or("a key"));
+            let line = location.line();
+            format!("line {line}: {key}: expected one value, got two of the same key")
+        }
+        Error::MultipleDocuments { location, .. } => {
+            let line = location.line();
+            format!("line {line}: expected one document, got a second one")
+        }
+        _ => format!(
+            "not YAML: {}",
+            error.render_with_formatter(&UserMessageFormatter)
+        ),
+    }
 }
 
 /// The lines of a message that quotes the file.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::tests::ours;
 use super::*;
 
 /// The output for values, which YAML does not have with control characters in them.
@@ -9,10 +10,6 @@ fn output_of(theirs: &Value) -> String {
     let mut text = String::new();
     yaml::write(theirs.as_object().unwrap(), 0, &mut text);
     converted(&text).unwrap()
-}
-
-fn ours(output: &str) -> Value {
-    serde_saphyr::from_str(output).unwrap()
 }
 
 fn is_raw(letter: char) -> bool {

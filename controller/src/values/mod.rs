@@ -1,11 +1,17 @@
 //! `sluice values`: values of Sluice's chart for those of ingress-nginx's.
 //!
 //! ```text
-//!   theirs (YAML) --table, flags--> ours (YAML) + comments: without counterpart, unknown, to be looked at
+//!   theirs (YAML) --table, flags--> ours --checks, defaults, exclusive--> ours (YAML)
+//!                        \--------> comments: defaults, without counterpart, unknown, to be looked at <--/
 //! ```
 
+mod apply;
+mod checks;
+mod defaults;
+mod exclusive;
 mod flags;
 mod helm;
+mod image;
 mod schema;
 mod table;
 mod yaml;
@@ -20,8 +26,7 @@ use sluice_syntax::{excerpt, printable};
 
 use crate::args::Values;
 use crate::output;
-use flags::Fate;
-use table::{Rule, is_above, rule};
+use table::{is_above, rule};
 
 /// More bytes than a chart's values ever have.
 const LARGEST: u64 = 4 << 20;
@@ -70,7 +75,7 @@ fn converted(text: &str) -> anyhow::Result<String> {
         Value::Object(theirs) => {
             let theirs = below_dependency(&theirs).unwrap_or(&theirs);
             conversion.map(theirs, "");
-            conversion.avoid_own_ports();
+            conversion.compose_image(theirs);
         }
         // An empty file.
         Value::Null => {}
@@ -79,6 +84,9 @@ fn converted(text: &str) -> anyhow::Result<String> {
             excerpt(&other.to_string())
         ),
     }
+    conversion.check_together();
+    conversion.keep_their_defaults();
+    conversion.name_what_is_taken();
     Ok(conversion.text())
 }
 
@@ -88,7 +96,9 @@ struct Conversion {
     ours: Map<String, Value>,
     without_counterpart: Vec<(String, String)>,
     unknown: Vec<(String, String)>,
-    look_at: Vec<(String, String)>,
+    to_look_at: Vec<(String, String)>,
+    /// Places where ingress-nginx's default is set, with Sluice's own.
+    defaults_set: Vec<(&'static str, &'static str)>,
 }
 
 impl Conversion {
@@ -118,110 +128,31 @@ impl Conversion {
         }
     }
 
-    fn apply(&mut self, rule: &Rule, path: &str, value: &Value) {
-        // Empty is not set, in both charts.
-        if is_empty(value) {
-            return;
-        }
-        match rule {
-            Rule::Copy(places) => places.iter().for_each(|ours| self.set(ours, path, value)),
-            Rule::LookAt(places, note) => {
-                places.iter().for_each(|ours| self.set(ours, path, value));
-                if *value != false {
-                    let ours = places.join(", ");
-                    self.look_at.push((ours, (*note).to_owned()));
-                }
-            }
-            Rule::Number(ours) => match number(value) {
-                Some(number) => self.set(ours, path, &number),
-                None => {
-                    let reason = format!("expected a number, got {}", excerpt(&value.to_string()));
-                    self.unknown.push((path.to_owned(), reason));
-                }
-            },
-            Rule::Text(ours) => self.set(ours, path, &Value::String(text_of(value))),
-            Rule::Switch(ours) => self.set(ours, path, &Value::Bool(is_true(value))),
-            Rule::Choice(ours, choice) if is_true(value) => self.set(ours, path, &(*choice).into()),
-            Rule::Choice(..) => {}
-            Rule::Namespace => {
-                self.set("controller.scope.enabled", path, &true.into());
-                self.set("controller.scope.namespace", path, value);
-            }
-            Rule::Flags => self.flags(value),
-            // Off there is off here.
-            Rule::None(_) if *value == false => {}
-            Rule::On(_) if *value == true => {}
-            Rule::None(reason) | Rule::On(reason) => {
-                let reason = (*reason).to_owned();
-                self.without_counterpart.push((path.to_owned(), reason));
-            }
-        }
-    }
-
-    fn flags(&mut self, value: &Value) {
-        for (flag, value) in value.as_object().into_iter().flatten() {
-            let path = format!("controller.extraArgs.{flag}");
-            match flags::fate(flag) {
-                Fate::Value(rule) => self.apply(rule, &path, value),
-                // Helm would write a number of its own way.
-                Fate::Kept => self.set(&path, &path, &Value::String(text_of(value))),
-                Fate::Gone(reason) => self.without_counterpart.push((path, reason)),
-            }
-        }
-    }
-
-    /// Ports of TCP and UDP Services that the data plane of the chart has for itself: it moves.
-    fn avoid_own_ports(&mut self) {
-        for (own, moved, name) in [(8080, 18080, "http"), (8443, 18443, "https")] {
-            let port = own.to_string();
-            let is_taken = self
-                .ours
-                .get("tcp")
-                .is_some_and(|tcp| !tcp[&port].is_null());
-            if is_taken {
-                let place = format!("dataPlane.containerPort.{name}");
-                self.set(&place, "tcp", &Value::from(moved));
-                let note =
-                    format!("{own} is a port of tcp, so {name} listens on {moved} in its pod");
-                self.look_at.push((place, note));
-            }
-        }
-    }
-
-    fn set(&mut self, ours: &str, path: &str, value: &Value) {
-        if let Some(reason) = schema::mismatch(ours, value) {
-            self.unknown.push((path.to_owned(), reason));
-            return;
-        }
-        if value.to_string().contains("{{") {
-            let note = format!("{path} has a template, which Sluice's chart does not render");
-            self.look_at.push((ours.to_owned(), note));
-        }
-        let mut map = &mut self.ours;
-        let mut keys = ours.split('.').peekable();
-        while let Some(key) = keys.next() {
-            if keys.peek().is_none() {
-                match (map.get_mut(key), value) {
-                    // Another value has put something there.
-                    (Some(Value::Object(there)), Value::Object(fields)) => {
-                        there.extend(fields.clone());
-                    }
-                    _ => drop(map.insert(key.to_owned(), value.clone())),
-                }
-                return;
-            }
-            let below = map
-                .entry(key)
-                .or_insert_with(|| Value::Object(Map::default()));
-            let Value::Object(below) = below else { return };
-            map = below;
-        }
+    /// Says once which defaults of Sluice's chart are others.
+    fn write_defaults(&self, text: &mut String) {
+        let set = self.defaults_set.iter();
+        let set: Vec<String> = set
+            .map(|(place, ours)| format!("{place} ({ours})"))
+            .collect();
+        let kept = self.defaults_kept().into_iter();
+        let kept: Vec<String> = kept
+            .map(|(place, ours, theirs)| format!("{place} {ours} (not {theirs})"))
+            .collect();
+        text.push_str(&line_of(
+            "Set to ingress-nginx's defaults, since Sluice's (in brackets) would change what clients get",
+            &set,
+        ));
+        text.push_str(&line_of(
+            "Left to Sluice's defaults, which are not ingress-nginx's",
+            &kept,
+        ));
     }
 
     fn text(&self) -> String {
         let mut text =
             "# Values of Sluice's chart, for values of ingress-nginx's: `sluice values`.\n"
                 .to_owned();
+        self.write_defaults(&mut text);
         if self.ours.is_empty() {
             text.push_str("{}\n");
         } else {
@@ -230,7 +161,7 @@ impl Conversion {
         for (title, notes) in [
             ("Without counterpart", &self.without_counterpart),
             ("Not understood, and left out", &self.unknown),
-            ("To be looked at", &self.look_at),
+            ("To be looked at", &self.to_look_at),
         ] {
             if notes.is_empty() {
                 continue;
@@ -241,6 +172,14 @@ impl Conversion {
             }
         }
         text
+    }
+}
+
+/// A list of defaults behind a title.
+fn line_of(title: &str, defaults: &[String]) -> String {
+    match defaults {
+        [] => String::new(),
+        defaults => format!("# {title}: {}.\n", defaults.join(", ")),
     }
 }
 
@@ -263,27 +202,6 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A number, also where it is written as text, and below a map of ports.
-fn number(value: &Value) -> Option<Value> {
-    match value {
-        Value::Number(_) => Some(value.clone()),
-        // It stands in a manifest without quotes.
-        Value::String(text) => Some(helm::scalar(text.trim())).filter(Value::is_number),
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(key, value)| Some((key.clone(), number(value)?)));
-            fields.collect::<Option<Map<_, _>>>().map(Value::Object)
-        }
-        _ => None,
-    }
-}
-
-/// Switches of flags are texts.
-fn is_true(value: &Value) -> bool {
-    *value == true || *value == "true"
-}
-
 fn text_of(value: &Value) -> String {
     value
         .as_str()
@@ -291,8 +209,12 @@ fn text_of(value: &Value) -> String {
 }
 
 #[cfg(test)]
+mod defaults_tests;
+#[cfg(test)]
 mod helm_tests;
 #[cfg(test)]
 mod input_tests;
+#[cfg(test)]
+mod migration_tests;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sluice_syntax::excerpt;
 
 /// A part of this program: that it is JSON a test has seen.
@@ -25,6 +25,30 @@ pub(super) fn mismatch(path: &str, value: &Value) -> Option<String> {
     mismatch_with(at, value)
 }
 
+/// Takes out of a map of the user's what the schema rejects, with the reasons. A fraction is a text to a ConfigMap.
+pub(super) fn take_mismatches(
+    path: &str,
+    fields: &mut Map<String, Value>,
+) -> Vec<(String, String)> {
+    let mut keys = path.split('.');
+    let schema = keys.try_fold(&*SCHEMA, |above, key| above["properties"].get(key));
+    let Some(of_field) = schema.and_then(|schema| schema.get("additionalProperties")) else {
+        return Vec::new();
+    };
+    let mut taken = Vec::new();
+    fields.retain(|key, value| {
+        if value.is_f64() && mismatch_with(of_field, value).is_some() {
+            *value = value.to_string().into();
+        }
+        let reason = of_field.is_object().then(|| mismatch_with(of_field, value));
+        let reason = reason.flatten();
+        let is_good = reason.is_none();
+        taken.extend(reason.map(|reason| (key.clone(), reason)));
+        is_good
+    });
+    taken
+}
+
 fn mismatch_with(schema: &Value, value: &Value) -> Option<String> {
     if let Some(choices) = schema["enum"].as_array()
         && !choices.contains(value)
@@ -35,6 +59,9 @@ fn mismatch_with(schema: &Value, value: &Value) -> Option<String> {
             "expected one of {choices}, got {}",
             excerpt(&value.to_string())
         ));
+    }
+    if !schema["not"]["const"].is_null() && schema["not"]["const"] == *value {
+        return Some(format!("expected another value than {value}"));
     }
     let types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],

@@ -5,6 +5,8 @@
 pub(super) enum Rule {
     /// It is this value.
     Copy(&'static [&'static str]),
+    /// It is this value, unless it is ingress-nginx's default, which means something else here.
+    Changed(&'static [&'static str]),
     /// It is this value, and somebody has to look at it.
     LookAt(&'static [&'static str], &'static str),
     /// It is this value, a number.
@@ -19,13 +21,15 @@ pub(super) enum Rule {
     Namespace,
     /// It holds flags.
     Flags,
+    /// It is a part of the name of the default backend's image.
+    ImageName,
     /// It has no counterpart, for this reason.
     None(&'static str),
     /// It is on here; off has no counterpart, for this reason.
     On(&'static str),
 }
 
-use Rule::{Choice, Copy, Flags, LookAt, None, Number, On, Text};
+use Rule::{Changed, Choice, Copy, Flags, ImageName, LookAt, None, Number, On, Text};
 
 const SELECTORS: &str = "its label selectors may name ingress-nginx's pods; Sluice's have app.kubernetes.io/name: sluice";
 const IMAGE: &str =
@@ -76,7 +80,8 @@ const TABLE: &[(&str, Rule)] = &[
     ("controller.dnsConfig", Copy(&["controller.dnsConfig", "dataPlane.dnsConfig"])),
     ("controller.hostAliases", Copy(&["controller.hostAliases", "dataPlane.hostAliases"])),
     ("controller.hostname", None("pods have the names that Kubernetes gives them")),
-    ("controller.dnsPolicy", Copy(&["dataPlane.dnsPolicy"])),
+    // With hostNetwork, ClusterFirst is the node's DNS, which knows no Service: Envoy asks for the controller's.
+    ("controller.dnsPolicy", Changed(&["dataPlane.dnsPolicy"])),
     ("controller.runtimeClassName", Copy(&["controller.runtimeClassName", "dataPlane.runtimeClassName"])),
     ("controller.reportNodeInternalIp", Text("controller.extraArgs.report-node-internal-ip-address")),
     ("controller.watchIngressWithoutClass", Copy(&["controller.watchIngressWithoutClass"])),
@@ -86,7 +91,7 @@ const TABLE: &[(&str, Rule)] = &[
     ("controller.electionTTL", Text("controller.extraArgs.election-ttl")),
     ("controller.electionID", None("the Lease is called after the release")),
     ("controller.allowSnippetAnnotations", Text("controller.config.allow-snippet-annotations")),
-    ("controller.hostNetwork", LookAt(&["dataPlane.hostNetwork"], "Envoy listens on dataPlane.containerPort of the node, 8080 and 8443")),
+    ("controller.hostNetwork", Copy(&["dataPlane.hostNetwork"])),
     ("controller.hostPort.enabled", Copy(&["dataPlane.hostPort.enabled"])),
     ("controller.hostPort.ports.http", Number("dataPlane.hostPort.ports.http")),
     ("controller.hostPort.ports.https", Number("dataPlane.hostPort.ports.https")),
@@ -122,7 +127,7 @@ const TABLE: &[(&str, Rule)] = &[
     ("controller.tolerations", Copy(&["controller.tolerations", "dataPlane.tolerations"])),
     ("controller.affinity", LookAt(&["dataPlane.affinity"], SELECTORS)),
     ("controller.topologySpreadConstraints", LookAt(&["dataPlane.topologySpreadConstraints"], SELECTORS)),
-    ("controller.terminationGracePeriodSeconds", LookAt(&["dataPlane.terminationGracePeriodSeconds"], "more than dataPlane.shutdownGracePeriod and drainTimeout together, which are 255")),
+    ("controller.terminationGracePeriodSeconds", Changed(&["dataPlane.terminationGracePeriodSeconds"])),
     ("controller.nodeSelector", Copy(&["controller.nodeSelector", "dataPlane.nodeSelector"])),
     ("controller.startupProbe", None(PROBES)),
     ("controller.livenessProbe", None(PROBES)),
@@ -131,7 +136,8 @@ const TABLE: &[(&str, Rule)] = &[
     ("controller.healthCheckHost", None(PROBES)),
     ("controller.podAnnotations", Copy(&["controller.podAnnotations", "dataPlane.podAnnotations"])),
     ("controller.replicaCount", Number("dataPlane.replicaCount")),
-    ("controller.minAvailable", Copy(&["dataPlane.podDisruptionBudget.minAvailable"])),
+    // Their chart has a budget from two replicas on; of one, it would keep its node from being drained.
+    ("controller.minAvailable", Changed(&["dataPlane.podDisruptionBudget.minAvailable"])),
     ("controller.maxUnavailable", Copy(&["dataPlane.podDisruptionBudget.maxUnavailable"])),
     ("controller.unhealthyPodEvictionPolicy", Copy(&["dataPlane.podDisruptionBudget.unhealthyPodEvictionPolicy"])),
     ("controller.resources", None(RESOURCES)),
@@ -277,12 +283,12 @@ const TABLE: &[(&str, Rule)] = &[
 
     ("defaultBackend.enabled", Copy(&["defaultBackend.enabled"])),
     ("defaultBackend.name", None(NAMES)),
-    ("defaultBackend.image.repository", Copy(&["defaultBackend.image.repository"])),
+    ("defaultBackend.image.repository", ImageName),
     ("defaultBackend.image.tag", Text("defaultBackend.image.tag")),
     ("defaultBackend.image.digest", Copy(&["defaultBackend.image.digest"])),
     ("defaultBackend.image.pullPolicy", Copy(&["defaultBackend.image.pullPolicy"])),
-    ("defaultBackend.image.registry", None("write registry and image into defaultBackend.image.repository")),
-    ("defaultBackend.image.image", None("write registry and image into defaultBackend.image.repository")),
+    ("defaultBackend.image.registry", ImageName),
+    ("defaultBackend.image.image", ImageName),
     ("defaultBackend.image", None("see defaultBackend.podSecurityContext and containerSecurityContext")),
     ("defaultBackend.extraArgs", Copy(&["defaultBackend.extraArgs"])),
     ("defaultBackend.serviceAccount.create", Copy(&["defaultBackend.serviceAccount.create"])),
@@ -303,7 +309,7 @@ const TABLE: &[(&str, Rule)] = &[
     ("defaultBackend.nodeSelector", Copy(&["defaultBackend.nodeSelector"])),
     ("defaultBackend.podAnnotations", Copy(&["defaultBackend.podAnnotations"])),
     ("defaultBackend.replicaCount", Number("defaultBackend.replicaCount")),
-    ("defaultBackend.minAvailable", Copy(&["defaultBackend.podDisruptionBudget.minAvailable"])),
+    ("defaultBackend.minAvailable", Changed(&["defaultBackend.podDisruptionBudget.minAvailable"])),
     ("defaultBackend.maxUnavailable", Copy(&["defaultBackend.podDisruptionBudget.maxUnavailable"])),
     ("defaultBackend.unhealthyPodEvictionPolicy", Copy(&["defaultBackend.podDisruptionBudget.unhealthyPodEvictionPolicy"])),
     ("defaultBackend.resources", Copy(&["defaultBackend.resources"])),

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::table::Rule;
 use super::*;
 
 /// Names of all values of ingress-nginx's chart 4.15, those in comments among them.
@@ -12,8 +13,21 @@ fn converted_from(theirs: &Value) -> String {
     converted(&theirs.to_string()).unwrap()
 }
 
-fn ours(output: &str) -> Value {
-    serde_saphyr::from_str(output).unwrap()
+/// Values of an output but for the defaults that every output has.
+pub(super) fn ours(output: &str) -> Value {
+    let mut ours = Conversion::default();
+    let Value::Object(all) = serde_saphyr::from_str(output).unwrap() else {
+        panic!("{output}");
+    };
+    ours.ours = all;
+    let mut own = Conversion::default();
+    own.keep_their_defaults();
+    for (place, _) in &own.defaults_set {
+        if ours.get(place) == own.get(place) {
+            ours.remove(place);
+        }
+    }
+    Value::Object(ours.ours)
 }
 
 /// `{"a": {"b": value}}` for `a.b`.
@@ -33,7 +47,7 @@ fn every_value_of_ingress_nginx_is_mapped_or_said_to_have_no_counterpart() {
         let is_set = ours(&output) != json!({});
         let is_conditional = matches!(
             rule(path),
-            Some(Rule::Choice(..) | Rule::On(_) | Rule::Flags)
+            Some(Rule::Choice(..) | Rule::On(_) | Rule::Flags | Rule::ImageName)
         );
         assert!(without || is_set || is_conditional, "{path}: {output}");
     }
@@ -54,7 +68,8 @@ fn the_table_names_values_of_ingress_nginx_and_no_others() {
 fn counterparts_are_values_of_the_chart() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let places = |rule: &Rule| match rule {
-        Rule::Copy(places) | Rule::LookAt(places, _) => places.to_vec(),
+        Rule::Copy(places) | Rule::Changed(places) | Rule::LookAt(places, _) => places.to_vec(),
+        Rule::ImageName => vec!["defaultBackend.image.repository"],
         Rule::Number(place) | Rule::Text(place) | Rule::Switch(place) | Rule::Choice(place, _) => {
             vec![*place]
         }
@@ -197,8 +212,12 @@ fn any_text_is_written_as_yaml_that_reads_back_and_comments_stay_comments() {
     ] {
         let config =
             json!({"x": text, text: [text, {text: text, "l": [[text], {}]}], "n": 1.5, "b": false});
-        let output = converted_from(&json!({"controller": {"config": config}}));
-        assert_eq!(ours(&output)["controller"]["config"], config, "{output}");
+        let output = converted_from(&json!({"controller": {"updateStrategy": config}}));
+        assert_eq!(
+            ours(&output)["dataPlane"]["updateStrategy"],
+            config,
+            "{output}"
+        );
         let output = converted_from(&json!({ text: {"a\nb": 1} }));
         assert_eq!(ours(&output), json!({}), "{output}");
     }
@@ -206,7 +225,7 @@ fn any_text_is_written_as_yaml_that_reads_back_and_comments_stay_comments() {
 
 #[test]
 fn texts_that_are_no_map_of_values_are_errors() {
-    assert!(converted("").unwrap().contains("{}"));
+    assert_eq!(ours(&converted("").unwrap()), json!({}));
     assert!(converted("[a]").is_err() && converted("a: [").is_err());
 }
 
@@ -295,14 +314,14 @@ fn here(rules: &[&Rule]) -> String {
     let places: BTreeSet<&str> = rules
         .iter()
         .flat_map(|rule| match rule {
-            Rule::Copy(places) | Rule::LookAt(places, _) => places.to_vec(),
+            Rule::Copy(places) | Rule::Changed(places) | Rule::LookAt(places, _) => places.to_vec(),
             Rule::Number(place)
             | Rule::Text(place)
             | Rule::Switch(place)
             | Rule::Choice(place, _) => {
                 vec![*place]
             }
-            Rule::Namespace | Rule::Flags | Rule::None(_) | Rule::On(_) => vec![],
+            Rule::Namespace | Rule::Flags | Rule::ImageName | Rule::None(_) | Rule::On(_) => vec![],
         })
         .collect();
     let converts = "`sluice values` converts a whole file";

@@ -1,13 +1,17 @@
 //! The validating webhook: the API server asks before it stores an Ingress.
 //!
 //! ```text
-//!   API server --TLS--> limits --> review.rs --> sluice_translate::admit(Ingress, View) --> review.rs --> answer
+//!   API server --TLS--> limits --> turn --> review.rs --> sluice_translate::admit(Ingress, View) --> review.rs --> answer
 //! ```
+//!
+//! Everybody who reaches the port is answered, so a question costs others nothing that matters: it is judged on a thread of its own, one
+//! small and one large question at a time. The objects are locked meanwhile, which the publisher waits for: for one judgement, at most.
 //!
 //! Nothing but the View is read to answer; nothing is written. What the translation would report as an error is
 //! refused, what it would warn of is let in with a warning.
 
 mod flags;
+mod refusal_log;
 mod review;
 
 use std::sync::Arc;
@@ -25,11 +29,13 @@ use sluice_listener::{
     HandshakeLimits, ListenerLimits, ServerTls, TlsFile, TlsFiles, serve_router, with_write_timeout,
 };
 use sluice_translate::{Admission, Ingress, Object, Options, Rules, admit};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
 use tracing::info;
 
 pub use flags::WebhookFlags;
-use review::{Request, Review, ReviewResponse};
+use refusal_log::RefusalLog;
+use review::{Request, Review, ReviewResponse, joined};
 use sluice_state::View;
 use sluice_tasks::Tasks;
 
@@ -37,12 +43,14 @@ use sluice_tasks::Tasks;
 const LARGEST_BODY: usize = (9 << 20) - 1;
 /// Bytes of a body that waits for nobody. Nearly all questions are smaller.
 const SMALL_BODY: usize = 64 << 10;
-/// Larger bodies read at the same time: what hostile ones can make us hold.
+/// Larger bodies read at the same time, until they are judged: what hostile ones can make us hold.
 const MOST_BODIES: usize = 16;
 /// Time between two parts of a body.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Time for a whole question to arrive. The API server itself gives up after `timeoutSeconds`, at most 30.
 const TIME: Duration = Duration::from_secs(10);
+/// Longest reason in the log, in bytes. The answer has more.
+const LONGEST_LINE: usize = 1024;
 /// Path of ingress-nginx's webhook. Any other path works as well, for webhook configurations of one's own.
 const PATH: &str = "/networking/v1/ingresses";
 
@@ -115,16 +123,64 @@ fn advice(error: &str) -> &'static str {
 }
 
 fn router(judge: Judge) -> Router {
-    let bodies = Arc::new(Semaphore::new(MOST_BODIES));
     Router::new()
         .route(PATH, post(answer))
         .fallback(post(answer))
-        .with_state((judge, bodies))
+        .with_state(Desk::new(judge))
 }
 
-async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Body) -> Response {
+/// Turns of questions.
+#[derive(Clone)]
+struct Desk {
+    judge: Judge,
+    refusals: Arc<RefusalLog>,
+    /// Large bodies that are read or judged.
+    bodies: Arc<Semaphore>,
+    /// Turns to be judged, of small questions and of large ones: small ones wait for small ones only.
+    small: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+}
+
+impl Desk {
+    fn new(judge: Judge) -> Self {
+        Desk {
+            judge,
+            refusals: Arc::default(),
+            bodies: Arc::new(Semaphore::new(MOST_BODIES)),
+            small: Arc::new(Semaphore::new(1)),
+            large: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    fn answer(&self, body: &[u8], started: Instant) -> Response {
+        let request = match Review::parse(body) {
+            Ok(request) => request,
+            Err(reason) => return (StatusCode::BAD_REQUEST, reason).into_response(),
+        };
+        if !request.is_ingress() {
+            let reason = format!(
+                "expected a networking.k8s.io/v1 Ingress, got {}",
+                request.described()
+            );
+            return (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response();
+        }
+        let (uid, object) = (request.uid.clone(), request.described());
+        let admission = self.judge.judge(request);
+        if !admission.is_allowed() {
+            let reason = joined(&admission.errors, LONGEST_LINE);
+            self.refusals.refused(&object, &reason);
+        }
+        self.judge.metrics.answered(started.elapsed());
+        match serde_json::to_vec(&ReviewResponse::new(uid, admission)) {
+            Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+        }
+    }
+}
+
+async fn answer(State(desk): State<Desk>, body: Body) -> Response {
     let started = Instant::now();
-    if !judge.view.progress().is_published() {
+    if !desk.judge.view.progress().is_published() {
         // What conflicts with it may not have been read yet.
         return (
             StatusCode::SERVICE_UNAVAILABLE,
@@ -132,42 +188,42 @@ async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Bo
         )
             .into_response();
     }
-    let body = match tokio::time::timeout(TIME, read(body, &bodies)).await {
-        Ok(Ok(body)) => body,
+    let (body, place) = match tokio::time::timeout(TIME, read(body, &desk.bodies)).await {
+        Ok(Ok(read)) => read,
         Ok(Err((status, reason))) => return (status, reason).into_response(),
         Err(_) => return too_slow().into_response(),
     };
-    let request = match Review::parse(&body) {
-        Ok(request) => request,
-        Err(reason) => return (StatusCode::BAD_REQUEST, reason).into_response(),
-    };
-    if !request.is_ingress() {
-        let reason = format!(
-            "expected a networking.k8s.io/v1 Ingress, got {}",
-            request.described()
-        );
-        return (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response();
-    }
-    let uid = request.uid.clone();
-    let admission = judge.judge(request);
-    judge.metrics.answered(started.elapsed());
-    match serde_json::to_vec(&ReviewResponse::new(uid, admission)) {
-        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
-    }
+    let is_small = body.len() <= SMALL_BODY;
+    let turns = if is_small { &desk.small } else { &desk.large };
+    // The semaphore is never closed.
+    let turn = Arc::clone(turns).acquire_owned().await.ok();
+    // Workers of the runtime answer for access control, too.
+    let judged = spawn_blocking(move || {
+        let response = desk.answer(&body, started);
+        // Whether or not somebody still waits for it.
+        drop((turn, place));
+        response
+    });
+    judged.await.unwrap_or_else(|_| {
+        // A panic has been logged.
+        (StatusCode::INTERNAL_SERVER_ERROR, "internal error\n").into_response()
+    })
 }
 
 type HttpError = (StatusCode, String);
 
-/// A slow body holds up no other small one.
-async fn read(body: Body, bodies: &Semaphore) -> Result<Vec<u8>, HttpError> {
-    let (mut body, mut bytes, mut turn) = (Limited::new(body, LARGEST_BODY), Vec::new(), None);
+/// A body, with its place among the large ones. A slow one holds up no other small one.
+async fn read(
+    body: Body,
+    bodies: &Arc<Semaphore>,
+) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), HttpError> {
+    let (mut body, mut bytes, mut place) = (Limited::new(body, LARGEST_BODY), Vec::new(), None);
     loop {
         let Ok(frame) = tokio::time::timeout(PAUSE, body.frame()).await else {
             return Err(too_slow());
         };
         let Some(frame) = frame else {
-            return Ok(bytes);
+            return Ok((bytes, place));
         };
         let frame = frame.map_err(|error| {
             let status = if error.is::<LengthLimitError>() {
@@ -180,9 +236,9 @@ async fn read(body: Body, bodies: &Semaphore) -> Result<Vec<u8>, HttpError> {
         if let Ok(data) = frame.into_data() {
             bytes.extend_from_slice(&data);
         }
-        if bytes.len() > SMALL_BODY && turn.is_none() {
+        if bytes.len() > SMALL_BODY && place.is_none() {
             // The semaphore is never closed.
-            turn = bodies.acquire().await.ok();
+            place = Arc::clone(bodies).acquire_owned().await.ok();
         }
     }
 }
@@ -212,13 +268,6 @@ impl Judge {
         };
         self.metrics
             .checked(namespace, name, &admission, started.elapsed());
-        if !admission.is_allowed() {
-            info!(
-                "admission refused {}: {}",
-                request.described(),
-                admission.errors.join("; ")
-            );
-        }
         admission
     }
 }

@@ -9,6 +9,8 @@ const KIND: &str = "AdmissionReview";
 /// The API server cuts longer warnings, and drops those that come to more than 4096 bytes together.
 const LONGEST_WARNING: usize = 256;
 const MOST_WARNINGS: usize = 16;
+/// Longest description of an object, in bytes: those of the API server are shorter.
+const LONGEST_DESCRIPTION: usize = 1024;
 /// Longest message of a rejection, in bytes.
 const LONGEST_MESSAGE: usize = 4096;
 
@@ -76,7 +78,8 @@ impl Request {
             version,
             kind,
         } = &self.kind;
-        format!("{group}/{version} {kind} {}/{}", self.namespace, self.name)
+        let text = format!("{group}/{version} {kind} {}/{}", self.namespace, self.name);
+        cut(&text, LONGEST_DESCRIPTION)
     }
 }
 
@@ -111,7 +114,7 @@ impl ReviewResponse {
     pub(super) fn new(uid: String, admission: Admission) -> Self {
         let status = (!admission.is_allowed()).then(|| Status {
             status: "Failure",
-            message: cut(&admission.errors.join("; "), LONGEST_MESSAGE),
+            message: joined(&admission.errors, LONGEST_MESSAGE),
             reason: "BadRequest",
             code: 400,
         });
@@ -131,6 +134,21 @@ impl ReviewResponse {
             response,
         }
     }
+}
+
+/// Errors as one text of at most so many bytes.
+pub(super) fn joined(errors: &[String], longest: usize) -> String {
+    let mut text = String::new();
+    for error in errors {
+        if !text.is_empty() {
+            text.push_str("; ");
+        }
+        text.push_str(error);
+        if text.len() > longest {
+            break;
+        }
+    }
+    cut(&text, longest)
 }
 
 fn cut(text: &str, longest: usize) -> String {

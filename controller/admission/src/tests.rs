@@ -154,3 +154,83 @@ async fn a_question_that_never_ends_is_given_up() {
     let never = futures::stream::pending::<Result<Bytes, std::io::Error>>();
     assert_eq!(ask(Body::from_stream(never)).await.0, 408);
 }
+
+/// Locks the objects, as the publisher does, until the sender is used or dropped.
+fn lock(view: &View) -> std::sync::mpsc::Sender<()> {
+    let (view, (locked, is_locked)) = (view.clone(), std::sync::mpsc::channel());
+    let (release, released) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let lock = view.resources_mut();
+        locked.send(()).unwrap();
+        // Who judges on a worker of the runtime waits here for ever; better to fail.
+        released.recv_timeout(Duration::from_secs(60)).ok();
+        drop(lock);
+    });
+    is_locked.recv().unwrap();
+    release
+}
+
+/// On a runtime of one thread, which also runs this test.
+#[tokio::test]
+async fn who_is_judged_holds_no_worker_and_only_those_of_its_size_wait() {
+    let judge = judge();
+    let (router, release) = (router(judge.clone()), lock(&judge.view));
+    let ask = |body: Vec<u8>| {
+        let request = HttpRequest::post(PATH).body(Body::from(body)).unwrap();
+        router.clone().oneshot(request)
+    };
+    let mut small: Vec<_> = (0..8)
+        .map(|_| Box::pin(ask(question("Ingress", &object("a.b")))))
+        .collect();
+    for _ in 0..100 {
+        for asked in &mut small {
+            assert!(futures::poll!(asked).is_pending());
+        }
+        tokio::task::yield_now().await;
+    }
+    // Nothing is looked up for a deletion.
+    let mut large = question("Ingress", &Value::Null);
+    large.resize(SMALL_BODY + 1, b' ');
+    assert_eq!(ask(large).await.unwrap().status(), 200);
+    release.send(()).unwrap();
+    for answer in futures::future::join_all(small).await {
+        assert_eq!(answer.unwrap().status(), 200);
+    }
+}
+
+/// A client that goes away while its question is judged leaves the turn to the next.
+#[tokio::test]
+async fn who_goes_away_keeps_no_turn() {
+    let judge = judge();
+    let (router, release) = (router(judge.clone()), lock(&judge.view));
+    let ask = || {
+        let body = Body::from(question("Ingress", &object("a.b")));
+        let request = HttpRequest::post(PATH).body(body).unwrap();
+        Box::pin(router.clone().oneshot(request))
+    };
+    let mut gone: Vec<_> = (0..8).map(|_| ask()).collect();
+    for asked in &mut gone {
+        assert!(futures::poll!(asked).is_pending());
+    }
+    drop(gone);
+    release.send(()).unwrap();
+    assert_eq!(ask().await.unwrap().status(), 200);
+}
+
+#[test]
+fn many_errors_are_a_short_text_and_names_are_cut() {
+    let errors = vec!["\u{e4}".repeat(100); 5000];
+    for longest in [LONGEST_LINE, 4096] {
+        let text = joined(&errors, longest);
+        assert!(
+            text.len() <= longest && text.len() > longest - 8,
+            "{}",
+            text.len()
+        );
+    }
+    assert_eq!(joined(&["a".to_owned(), "b".to_owned()], 99), "a; b");
+    let mut body: Value = serde_json::from_slice(&question("Ingress", &Value::Null)).unwrap();
+    body["request"]["name"] = "n".repeat(9_000_000).into();
+    let request = Review::parse(body.to_string().as_bytes()).unwrap();
+    assert!(request.described().len() <= 1024);
+}

@@ -48,10 +48,31 @@ pub(crate) async fn answering(config: Config, limit: Duration) -> anyhow::Result
     let url = url.trim_end_matches('/');
     let client = client(config)?;
     match tokio::time::timeout(limit, client.apiserver_version()).await {
-        // A refusal is an answer.
-        Ok(Ok(_) | Err(kube::Error::Api(_))) => Ok(client),
-        Ok(Err(error)) => anyhow::bail!("API server {url}: {}", with_causes(&error)),
+        Ok(Ok(_)) => Ok(client),
+        Ok(Err(error)) => match of_another_server(&error) {
+            Some(answer) => {
+                anyhow::bail!("API server {url}: no Kubernetes API answers there, but {answer}")
+            }
+            // A refusal is an answer.
+            None if matches!(error, kube::Error::Api(_)) => Ok(client),
+            None => anyhow::bail!("API server {url}: {}", with_causes(&error)),
+        },
         Err(_) => anyhow::bail!("API server {url}: no answer in {limit:?}"),
+    }
+}
+
+/// The answer of a server that is none of Kubernetes; its page may be as long as it likes.
+fn of_another_server(error: &kube::Error) -> Option<String> {
+    /// kube's word for an error that is no Status of Kubernetes.
+    const NO_STATUS: &str = "Failed to parse error data";
+    match error {
+        kube::Error::Api(status) if status.reason == NO_STATUS => {
+            Some(format!("a server that says {}", status.code))
+        }
+        kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
+            Some("a server whose /version is none of Kubernetes".to_owned())
+        }
+        _ => None,
     }
 }
 
@@ -124,7 +145,103 @@ async fn read_context(path: &Path, options: &KubeConfigOptions) -> anyhow::Resul
         .map_err(|error| unusable(&name, &error))
 }
 
-/// Most of kube's errors repeat their cause: it is said once.
+/// Most of kube's errors repeat their cause: it is said once, in one line.
 fn unusable(kubeconfig: &str, error: &KubeconfigError) -> anyhow::Error {
-    anyhow::anyhow!("{kubeconfig}: {}", with_causes(error))
+    let reason = match error {
+        KubeconfigError::ReadConfig(cause, path) => format!("{}: {cause}", path.display()),
+        KubeconfigError::Parse(error) if error.to_string().contains("`\\u{0}'") => {
+            "expected YAML, got no text file".to_owned()
+        }
+        other => {
+            let text = with_causes(other);
+            // Paths have two pairs of quotes there, and YAML a picture of the place under it.
+            let line = text.lines().next().unwrap_or_default();
+            line.replace("'\"", "\"").replace("\"'", "\"")
+        }
+    };
+    anyhow::anyhow!("{kubeconfig}: {reason}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A server that says the same to everything.
+    fn server(answer: &'static str) -> String {
+        let listener = TcpListener::bind("127.82.8.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        format!("http://{address}")
+    }
+
+    async fn said(answer: &'static str) -> Option<String> {
+        let access = Access {
+            apiserver_host: Some(server(answer)),
+            ..Access::default()
+        };
+        let connected = connect_now(&access, Duration::from_secs(5)).await;
+        connected.err().map(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_none_of_kubernetes_is_named() {
+        for (answer, expected) in [
+            (
+                "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n<html>no</html>",
+                Some("no Kubernetes API answers there, but a server that says 404"),
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n<html>hello</html>",
+                Some(
+                    "no Kubernetes API answers there, but a server whose /version is none of Kubernetes",
+                ),
+            ),
+            (
+                concat!(
+                    "HTTP/1.1 403 Forbidden\r\n",
+                    "Connection: close\r\n\r\n",
+                    r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}"#
+                ),
+                None,
+            ),
+        ] {
+            let said = said(answer).await;
+            let ends = |text: &str| said.as_ref().is_some_and(|said| said.ends_with(text));
+            assert!(expected.map_or(said.is_none(), ends), "{said:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_cannot_be_used_is_told_in_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        for (content, reason) in [
+            (&b"\x00\x01"[..], "expected YAML, got no text file"),
+            (b"a: [", "YAML"),
+            (
+                b"apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n\
+                  clusters: [{name: c, cluster: {server: 'http://a', certificate-authority: /none}}]\nusers: [{name: u}]\n",
+                "\"/none\"",
+            ),
+        ] {
+            std::fs::write(&path, content).unwrap();
+            let error = read(&path).await.unwrap_err().to_string();
+            let begin = format!("--kubeconfig {}: ", path.display());
+            assert!(error.starts_with(&begin) && error.contains(reason), "{error}");
+            assert!(error.lines().count() == 1 && !error.contains("'\""), "{error}");
+        }
+        let gone = KubeconfigError::ReadConfig(std::io::ErrorKind::NotFound.into(), "/a".into());
+        assert_eq!(
+            unusable("KUBECONFIG", &gone).to_string(),
+            "KUBECONFIG: /a: entity not found"
+        );
+    }
 }

@@ -4,13 +4,18 @@
 //! An Event has a name that is made of what it says, so the same report is one Event however often it comes up and
 //! whoever leads, and it is counted instead of repeated. Events expire after an hour; what still holds is said again
 //! before that. (kube's Recorder takes two different messages with the same reason for one.)
+//!
+//! ```text
+//!   reports, Ingresses --> pending.rs, a few of each object --> due_queue.rs, in turns of namespaces --at a pace--> put.rs
+//! ```
 
+mod due_queue;
 mod message;
+mod pending;
 mod put;
 mod reload_event;
 mod sync_event;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, ObjectReference};
@@ -27,6 +32,7 @@ use crate::Notification;
 use crate::identity::Identity;
 use crate::watch::{Head, resource};
 use message::Message;
+use pending::{Item, Pending};
 use put::{event_name, put};
 use sync_event::Synced;
 
@@ -42,21 +48,13 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// The API server takes no longer messages.
 const LONGEST_MESSAGE: usize = 1024;
 
-/// An Event that is to be written.
-#[derive(Debug)]
-enum Next {
-    Report(Report),
-    /// Of an Ingress that was created or changed.
-    Sync(ObjectKey),
-}
-
 /// Writes Events.
 pub(crate) struct Recorder {
     client: Client,
     identity: Identity,
     leads: watch::Receiver<bool>,
-    /// Reports that hold, and when each is due.
-    current: BTreeMap<Report, Instant>,
+    /// Reports that hold and Ingresses that have changed, and when each is due.
+    pending: Pending,
     /// Without `--disable-sync-events`.
     sync_events: bool,
     synced: Synced,
@@ -79,7 +77,7 @@ impl Recorder {
             client,
             identity,
             leads,
-            current: BTreeMap::new(),
+            pending: Pending::default(),
             sync_events,
             synced: Synced::default(),
             allowance,
@@ -103,14 +101,12 @@ impl Recorder {
                     self.take(heard);
                 }
                 changed = self.leads.changed() => match changed {
-                    Ok(()) => self.synced.forget_old(),
+                    Ok(()) => self.forget_old(Instant::now()),
                     Err(_) => return,
                 },
                 () = sleep_until(next.as_ref().map(|(at, _)| *at)) => {
-                    match next {
-                        Some((_, Next::Report(report))) => self.say(report).await,
-                        Some((_, Next::Sync(key))) => self.send_sync_event(&key).await,
-                        None => {}
+                    if let Some((_, item)) = next {
+                        self.write_next(item).await;
                     }
                 }
             }
@@ -118,45 +114,61 @@ impl Recorder {
     }
 
     fn take(&mut self, notifications: Vec<Notification>) {
+        let now = Instant::now();
         for item in notifications {
             match item {
                 // Notes are about what is served as it should be, and about Ingresses of other controllers.
                 Notification::ReportAdded(report) if report.severity == Severity::Note => {}
                 Notification::NginxReloaded => {}
-                Notification::ReportAdded(report) => {
-                    self.current.insert(report, Instant::now());
-                }
-                Notification::ReportRemoved(report) => drop(self.current.remove(&report)),
+                Notification::ReportAdded(report) => self.pending.add(report, now),
+                Notification::ReportRemoved(report) => self.pending.remove(report, now),
                 Notification::IngressSynced { .. } if !self.sync_events => {}
                 Notification::IngressSynced { key, uid } => {
-                    self.synced.add(key, uid, *self.leads.borrow());
+                    if !*self.leads.borrow() {
+                        self.forget_old(now);
+                    }
+                    self.pending.add_sync(&key, now);
+                    self.synced.add(key, uid, now);
                 }
             }
         }
     }
 
-    /// Next Event and its time: what is wrong comes first. Only the leader writes; a new leader knows the reports.
-    fn next(&self) -> Option<(Instant, Next)> {
+    fn forget_old(&mut self, now: Instant) {
+        while let Some(key) = self.synced.forget_old(now) {
+            self.pending.remove_sync(&key);
+        }
+    }
+
+    /// Next Event and its time. Only the leader writes; a new leader knows the reports.
+    fn next(&mut self) -> Option<(Instant, Item)> {
         if !*self.leads.borrow() {
             return None;
         }
         let earliest = self.allowance.at();
-        let report = self.current.iter().min_by_key(|(_, due)| **due);
-        let report = report.map(|(report, due)| ((*due).max(earliest), report));
-        let synced = self.synced.first();
-        match (report, synced) {
-            (Some((at, report)), None) => Some((at, Next::Report(report.clone()))),
-            (Some((at, report)), Some(_)) if at <= earliest => {
-                Some((at, Next::Report(report.clone())))
+        let (due, item) = self.pending.next(earliest.max(Instant::now()))?;
+        Some((due.max(earliest), item))
+    }
+
+    async fn write_next(&mut self, item: Item) {
+        self.allowance.take(Instant::now());
+        let wait = match &item {
+            Item::Report(report) => Some(self.say(report).await),
+            Item::More(object) => match self.pending.more(object) {
+                Some(report) => Some(self.say(&report).await),
+                None => None,
+            },
+            Item::Sync(key) => {
+                self.send_sync_event(key).await;
+                None
             }
-            (_, Some(key)) => Some((earliest, Next::Sync(key.clone()))),
-            (None, None) => None,
-        }
+        };
+        let again = wait.map(|wait| Instant::now() + wait);
+        self.pending.had_turn(&item, again);
     }
 
     /// A failed write is not repeated: the next change says the same.
     async fn send_sync_event(&mut self, key: &ObjectKey) {
-        self.allowance.take(Instant::now());
         let Some(uid) = self.synced.remove(key) else {
             return;
         };
@@ -166,9 +178,9 @@ impl Recorder {
         }
     }
 
-    async fn say(&mut self, report: Report) {
-        self.allowance.take(Instant::now());
-        let wait = match timeout(TIMEOUT, self.write(&report)).await {
+    /// Writes a report, and returns after how long it is to be said again.
+    async fn say(&mut self, report: &Report) -> Duration {
+        match timeout(TIMEOUT, self.write(report)).await {
             Ok(Ok(())) => REPEAT,
             // Rights may end at a namespace, and may be given later.
             Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
@@ -185,9 +197,6 @@ impl Recorder {
                 AGAIN
             }
             Err(_) => AGAIN,
-        };
-        if let Some(due) = self.current.get_mut(&report) {
-            *due = Instant::now() + wait;
         }
     }
 

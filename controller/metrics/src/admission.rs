@@ -11,6 +11,8 @@ use super::controller::{opts, register};
 
 /// Ingresses that are counted by name: anybody who may create one can invent names.
 const MOST_INGRESSES: usize = 10_000;
+/// No name of an object is longer. Longer ones are not from the API server, and are not kept.
+const LONGEST_NAME: usize = 253;
 
 /// The handles are shared with the registry.
 #[derive(Clone)]
@@ -83,7 +85,10 @@ impl Admission {
         } else {
             &families.errors
         };
-        let known = families.names.admits(&[namespace, ingress]);
+        let are_names = [namespace, ingress]
+            .iter()
+            .all(|name| name.len() <= LONGEST_NAME);
+        let known = are_names && families.names.admits(&[namespace, ingress]);
         let labels = if known {
             [namespace, ingress]
         } else {

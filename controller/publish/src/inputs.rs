@@ -1,12 +1,14 @@
 //! Events, names of upstreams, health of endpoints, and the translation that follows from them.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, RwLockWriteGuard};
 use std::time::Duration;
 
 use sluice_ir::BackendId;
 use sluice_source::{Event, Problem};
-use sluice_translate::{Change, Changes, DnsName, EndpointHealth, Ingresses, Resolution, Updated};
+use sluice_translate::{
+    Change, Changes, DnsName, EndpointHealth, Ingresses, Resolution, Resources, Updated,
+};
 use tokio::task::block_in_place;
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
@@ -17,8 +19,14 @@ use crate::Publisher;
 const FIRST_RESOLUTION_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Publisher {
+    /// The objects, to apply changes. The webhook may be judging by them for a while, and requests are authorized meanwhile.
+    fn resources_mut(&self) -> RwLockWriteGuard<'_, Resources> {
+        block_in_place(|| self.view.resources_mut())
+    }
+
     pub(crate) fn take(&mut self, events: Vec<Event>, pending: &mut Changes) {
-        let mut resources = self.view.resources_mut();
+        let view = self.view.clone();
+        let mut resources = block_in_place(|| view.resources_mut());
         for event in events {
             let change = match event {
                 Event::Apply(object) => resources.apply(object),
@@ -49,7 +57,7 @@ impl Publisher {
     ) {
         // An answer about a name that was forgotten meanwhile.
         if self.translation.uses_name(&name) {
-            pending.add(self.view.resources_mut().resolve(name, resolution));
+            pending.add(self.resources_mut().resolve(name, resolution));
         }
     }
 
@@ -61,7 +69,7 @@ impl Publisher {
     ) {
         // A result of checks that have ended meanwhile.
         if self.checks.is_followed(&backend) {
-            pending.add(self.view.resources_mut().set_health(backend, health));
+            pending.add(self.resources_mut().set_health(backend, health));
         }
     }
 
@@ -72,7 +80,7 @@ impl Publisher {
             let backend = self.translation.config().backends.get(id);
             let has_ended = self.checks.follow(id, backend.map(AsRef::as_ref));
             if has_ended {
-                self.view.resources_mut().forget_health(id);
+                self.resources_mut().forget_health(id);
             }
         }
     }
@@ -84,7 +92,7 @@ impl Publisher {
             let namespaces = namespaces.map(|namespace| namespace.to_string());
             self.names.follow(name.clone(), namespaces.collect());
             if !self.translation.uses_name(name) {
-                self.view.resources_mut().forget(name);
+                self.resources_mut().forget(name);
             }
         }
     }
@@ -103,7 +111,7 @@ impl Publisher {
                 break;
             };
             waiting.remove(&name);
-            changes.add(self.view.resources_mut().resolve(name, resolution));
+            changes.add(self.resources_mut().resolve(name, resolution));
         }
         if !changes.is_empty() {
             let updated = block_in_place(|| self.translate(&changes));

@@ -1,6 +1,6 @@
 //! ingress-nginx's Event for each Ingress that was created or changed: the controller has seen it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -22,41 +22,33 @@ const FRESH: Duration = Duration::from_secs(30);
 /// Ingresses that were created or changed, and are to be told of. Where another replica leads, they are forgotten after a while:
 /// that one has told.
 #[derive(Debug, Default)]
-pub(super) struct Synced(BTreeMap<ObjectKey, Ingress>);
-
-#[derive(Debug)]
-struct Ingress {
-    uid: String,
-    since: Instant,
+pub(super) struct Synced {
+    uids: BTreeMap<ObjectKey, (Instant, String)>,
+    by_age: BTreeSet<(Instant, ObjectKey)>,
 }
 
 impl Synced {
-    pub(super) fn add(&mut self, key: ObjectKey, uid: String, leads: bool) {
-        if !leads {
-            self.forget_old();
-        }
-        // One that changes again keeps its place.
-        let since = self
-            .0
-            .get(&key)
-            .map_or_else(Instant::now, |known| known.since);
-        self.0.insert(key, Ingress { uid, since });
-    }
-
-    /// Name of the one that waits longest.
-    pub(super) fn first(&self) -> Option<&ObjectKey> {
-        let longest = self.0.iter().min_by_key(|(_, ingress)| ingress.since);
-        longest.map(|(key, _)| key)
+    pub(super) fn add(&mut self, key: ObjectKey, uid: String, now: Instant) {
+        let known = self.uids.get(&key);
+        let since = known.map_or(now, |(since, _)| *since);
+        self.by_age.insert((since, key.clone()));
+        self.uids.insert(key, (since, uid));
     }
 
     /// Its UID; it is told of now.
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<String> {
-        self.0.remove(key).map(|ingress| ingress.uid)
+        let (since, uid) = self.uids.remove(key)?;
+        self.by_age.remove(&(since, key.clone()));
+        Some(uid)
     }
 
-    /// Forgets what another leader has told.
-    pub(super) fn forget_old(&mut self) {
-        self.0.retain(|_, ingress| ingress.since.elapsed() < FRESH);
+    /// Forgets one that another leader has told of.
+    pub(super) fn forget_old(&mut self, now: Instant) -> Option<ObjectKey> {
+        let (since, key) = self.by_age.first()?;
+        let is_old = now.saturating_duration_since(*since) >= FRESH;
+        let key = is_old.then(|| key.clone())?;
+        self.remove(&key)?;
+        Some(key)
     }
 }
 
@@ -94,19 +86,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ingress_that_changes_again_keeps_its_place() {
-        let [a, b] = ["a", "b"].map(|name| ObjectKey::new("n", name));
+    fn what_another_leader_has_told_is_forgotten_whatever_came_meanwhile() {
+        let start = Instant::now();
+        let keys = ["b", "a", "c"].map(|name| ObjectKey::new("n", name));
         let mut synced = Synced::default();
-        synced.add(b.clone(), "1".to_owned(), true);
-        for version in ["2", "3"] {
-            synced.add(a.clone(), version.to_owned(), true);
+        for (second, key) in (0..).zip(&keys) {
+            for version in ["1", "2"] {
+                let now = start + Duration::from_secs(second);
+                synced.add(key.clone(), version.to_owned(), now);
+            }
         }
-        let next = |synced: &mut Synced| {
-            let key = synced.first()?.clone();
-            Some((key.clone(), synced.remove(&key)?))
-        };
-        assert_eq!(next(&mut synced), Some((b, "1".to_owned())));
-        assert_eq!(next(&mut synced), Some((a, "3".to_owned())));
-        assert_eq!(next(&mut synced), None);
+        assert_eq!(synced.forget_old(start + FRESH / 2), None);
+        let later = start + FRESH + Duration::from_secs(1);
+        let forgotten: Vec<_> = std::iter::from_fn(|| synced.forget_old(later)).collect();
+        assert_eq!(forgotten, keys[..2]);
+        assert_eq!(synced.remove(&keys[0]), None);
+        assert_eq!(synced.remove(&keys[2]).as_deref(), Some("2"));
+        assert_eq!(synced.forget_old(later + FRESH), None);
     }
 }

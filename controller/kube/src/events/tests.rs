@@ -1,7 +1,18 @@
 use super::*;
 use sluice_translate::{Kind, ObjectKey, ObjectRef};
 
-fn report(field: &str, reason: &str) -> Report {
+/// Of an Ingress.
+pub(super) fn report_of(namespace: &str, name: &str, field: &str) -> Report {
+    let report = report(field, "expected one");
+    let key = ObjectKey::new(namespace, name);
+    let object = ObjectRef {
+        key,
+        ..report.object
+    };
+    Report { object, ..report }
+}
+
+pub(super) fn report(field: &str, reason: &str) -> Report {
     let object = ObjectRef {
         kind: Kind::Ingress,
         key: ObjectKey::new("n", "a"),
@@ -76,11 +87,17 @@ async fn sync_events_are_written_unless_they_are_disabled() {
         let key = ObjectKey::new("n", "a");
         let uid = "u".to_owned();
         recorder.take(vec![Notification::IngressSynced { key, uid }]);
-        let is_next = matches!(recorder.next(), Some((_, Next::Sync(_))));
+        let is_next = matches!(recorder.next(), Some((_, Item::Sync(_))));
         assert_eq!(is_next, sync_events);
         let wrong = report("annotation canary-weight", "expected an integer");
-        recorder.take(vec![Notification::ReportAdded(wrong)]);
-        assert_eq!(recorder.current.len(), 1);
+        recorder.take(vec![Notification::ReportAdded(wrong.clone())]);
+        if sync_events {
+            recorder
+                .write_next(Item::Sync(ObjectKey::new("n", "a")))
+                .await;
+        }
+        let next = recorder.next().map(|(_, item)| item);
+        assert_eq!(next, Some(Item::Report(wrong.into())));
     }
 }
 

@@ -1,6 +1,5 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
-mod annotations_prefix;
 mod certgen;
 mod check;
 mod cluster;
@@ -13,6 +12,7 @@ mod envoy;
 mod kubectl;
 mod log;
 mod most_used;
+mod names;
 mod nginx;
 mod pflag;
 mod tools;
@@ -68,7 +68,7 @@ impl Args {
         let words: Vec<OsString> = std::env::args_os().collect();
         let args = match kubectl::is_plugin(&words) {
             true => kubectl::parse(words),
-            false => Args::parse_from_words(words),
+            false => Args::parse_from_words(kubectl::with_flags_behind(words)),
         };
         args.map_err(unsupported_flags::explained)
     }
@@ -154,7 +154,7 @@ pub(crate) struct Translation {
         long,
         default_value = "nginx.ingress.kubernetes.io",
         value_name = "PREFIX",
-        value_parser = annotations_prefix::parse
+        value_parser = names::annotations_prefix
     )]
     pub(crate) annotations_prefix: String,
     /// ConfigMap with the settings of the controller [default: none].
@@ -167,7 +167,7 @@ pub(crate) struct Translation {
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) udp_services_configmap: Option<ObjectKey>,
     /// Namespace to serve [default: all].
-    #[arg(long, value_name = "NAMESPACE")]
+    #[arg(long, value_name = "NAMESPACE", value_parser = names::namespace)]
     pub(crate) watch_namespace: Option<String>,
     /// Service (its first port) for requests without a matching Ingress [default: 404].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]

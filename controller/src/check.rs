@@ -246,7 +246,7 @@ fn needs(run: &Run, namespace: &str) -> Needs {
     let config_maps = config_maps.into_iter().flatten();
     Needs {
         own: namespace.to_owned(),
-        watched: translation.watch_namespace.clone(),
+        watched: translation.watched().map(str::to_owned),
         namespace_selector: run.source.watch_namespace_selector.is_some(),
         pod_weights: run.source.pod_weights,
         lease: elects.then(|| cluster.election_id.clone()),

@@ -1,6 +1,7 @@
 //! The command `sluice explain`: what becomes of one request, by [`sluice_explain`], and which objects say so.
 
 mod answer;
+mod relevance;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,13 +13,14 @@ use sluice_ir::{BackendId, SecretId};
 use sluice_kube::is_in_cluster;
 use sluice_source::{Collected, Input, Places, Reading, read_inputs};
 use sluice_translate::{
-    Kind, Object, ObjectKey, ObjectRef, Options, Report, Subject, Translation, field_path, ids,
-    translate,
+    Ingress, Kind, Object, ObjectKey, ObjectRef, Options, Report, RouteOwner, Subject, Translation,
+    field_path, ids, translate,
 };
 
 use crate::args::{Explain, ExplainOutput, ObjectSource};
 use crate::{cluster_events, options, output};
 use answer::{Answer, BackendPlaces, LocatedReport, Place, Snippet, WrittenSetting};
+use relevance::is_named;
 
 /// Time for finding out which settings have a part in it: each that the host's Ingresses have is left out once.
 const SETTINGS_TIME: Duration = Duration::from_secs(10);
@@ -90,7 +92,14 @@ impl Objects {
             Some(object) => vec![object.clone()],
             None => self.naming(&request.host).collect(),
         };
-        let is_asked = |report: &&Report| asked.contains(&report.object);
+        let served = object.as_ref().and_then(|object| self.ingress(object));
+        let served = served.zip(owner);
+        let is_asked = |report: &&Report| {
+            let concerns = |(ingress, owner): (&Ingress, &RouteOwner)| {
+                relevance::concerns(report, &owner.field, ingress, request)
+            };
+            asked.contains(&report.object) && served.is_none_or(concerns)
+        };
         let problems = self.collected.problems.iter();
         let reports = translation.reports().into_iter().filter(is_asked);
         let (settings, is_whole) = self.settings(request, explanation, translation, options);
@@ -207,12 +216,16 @@ impl Objects {
         }
     }
 
+    fn ingress(&self, named: &ObjectRef) -> Option<&Ingress> {
+        let mut all = self.collected.ingresses.iter();
+        all.find_map(|object| match object {
+            Object::Ingress(ingress) if object.reference() == *named => Some(ingress.as_ref()),
+            _ => None,
+        })
+    }
+
     /// Ingresses with a rule for a host.
     fn naming(&self, host: &str) -> impl Iterator<Item = ObjectRef> {
-        let names = move |rule: &str| {
-            let wildcard = rule.strip_prefix('*');
-            rule == host || wildcard.is_some_and(|suffix| host.ends_with(suffix))
-        };
         let all = self.collected.ingresses.iter();
         all.filter(move |object| {
             let Object::Ingress(it) = object else {
@@ -220,7 +233,7 @@ impl Objects {
             };
             let rules = it.spec.as_ref().and_then(|spec| spec.rules.as_ref());
             let mut hosts = rules.into_iter().flatten().map(|rule| rule.host.as_deref());
-            hosts.any(|host| host.is_some_and(names))
+            hosts.any(|rule| rule.is_some_and(|rule| is_named(rule, host)))
         })
         .map(|object| ingress(&object.key()))
     }

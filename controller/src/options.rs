@@ -33,7 +33,7 @@ pub(crate) fn translation(
         configmap: flags.configmap.clone(),
         tcp_services: flags.tcp_services_configmap.clone(),
         udp_services: flags.udp_services_configmap.clone(),
-        watch_namespace: flags.watch_namespace.clone(),
+        watch_namespace: flags.watched().map(str::to_owned),
         default_backend_service: flags.default_backend_service.clone(),
         default_certificate: flags.default_ssl_certificate.clone(),
         disable_external_name: flags.disable_svc_external_name,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use rustix::process::Pid;
-use sluice_dataplane::process;
+use sluice_dataplane::process::{self, overlap};
 
 use crate::args::{DataPlane, ListenAddress, Run};
 use crate::data_plane::Child;
@@ -81,17 +81,6 @@ fn own(args: &Run) -> Vec<Listened> {
     health.chain(dashboard).chain(webhook).chain(xds).collect()
 }
 
-/// True if one of them has an address of the other.
-fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
-    let has = |ip: IpAddr, other: IpAddr| match ip {
-        IpAddr::V4(ip) => ip.is_unspecified() && other.is_ipv4(),
-        // Linux takes the clients of both there.
-        IpAddr::V6(ip) => ip.is_unspecified(),
-    };
-    let (a, b) = (one.ip(), other.ip());
-    one.port() == other.port() && (a == b || has(a, b) || has(b, a))
-}
-
 /// The ports are free, or those have them that we take over.
 pub(crate) async fn are_free(args: &Run, child: &Child) -> anyhow::Result<()> {
     if args.data_plane == DataPlane::None {
@@ -115,13 +104,20 @@ async fn check_port(address: SocketAddr, flag: &str, found: &[Pid]) -> anyhow::R
     loop {
         match TcpListener::bind(address) {
             Ok(_) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
+                // Another port would be refused as well.
+                bail!(
+                    "--bind-address {}: no interface of this machine has this address",
+                    address.ip()
+                )
+            }
             Err(error) if error.kind() != ErrorKind::AddrInUse => {
                 let ip = address.ip();
                 bail!("{flag} {port}: cannot listen on {ip}: {error}; choose another with {flag}")
             }
-            Err(_) if found.iter().any(|pid| process::listens(*pid, port)) => return Ok(()),
+            Err(_) if found.iter().any(|pid| process::listens(*pid, address)) => return Ok(()),
             Err(_) if began.elapsed() > DYING => {
-                let by = process::listener(port)
+                let by = process::listener(address)
                     .map(|listener| format!(" by {listener}"))
                     .unwrap_or_default();
                 bail!("{flag} {port}: the port is taken{by}; choose another with {flag}")
@@ -211,5 +207,27 @@ mod tests {
         ] {
             assert_eq!(error(flags), None, "{flags:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_flag_that_is_refused_is_named() {
+        let refused = |address: SocketAddr| async move {
+            let error = check_port(address, "--http-port", &[]).await;
+            error.map_err(|error| error.to_string())
+        };
+        // An address of documentation, which no machine has.
+        let nowhere = refused("203.0.113.5:8080".parse().unwrap()).await;
+        let text = "--bind-address 203.0.113.5: no interface of this machine has this address";
+        assert_eq!(nowhere, Err(text.to_owned()));
+        let listener = TcpListener::bind("127.82.7.5:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let taken = refused(address).await.unwrap_err();
+        let by_us = format!(
+            "(process {}); choose another with --http-port",
+            std::process::id()
+        );
+        assert!(taken.ends_with(&by_us), "{taken}");
+        let elsewhere = SocketAddr::new("127.82.7.6".parse().unwrap(), address.port());
+        assert_eq!(refused(elsewhere).await, Ok(()));
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use sluice_explain::Request;
 
 use crate::log_format::LogFormat;
+use crate::plan::reasons;
 use crate::recorded::Recorded;
 
 /// Names of a value, those of nginx's variables first, then those that JSON logs of nginx, Envoy and Sluice have.
@@ -35,35 +36,69 @@ const SCHEME: &[&str] = &[
 const UPSTREAM: &[&str] = &["proxy_upstream_name"];
 const USER_AGENT: &[&str] = &["http_user_agent", "user_agent", "user-agent"];
 
-/// The request of a line; `None`: none can be read from it.
-#[must_use]
-pub fn read_line(line: &str, formats: &[LogFormat]) -> Option<Recorded> {
+/// The request of a line.
+///
+/// # Errors
+/// When none can be read from it, or nothing in it says whose it was: one of [`reasons`].
+pub fn read_line(line: &str, formats: &[LogFormat]) -> Result<Recorded, &'static str> {
     let line = line.trim_end_matches(['\r', '\n']);
     if line.trim_start().starts_with('{') {
         let Ok(Value::Object(fields)) = serde_json::from_str(line) else {
-            return None;
+            return Err(reasons::UNREADABLE);
         };
         return recorded(&|names| {
             let value = names.iter().find_map(|name| fields.get(*name))?;
             value.as_str().map(str::to_owned)
         });
     }
-    formats.iter().find_map(|format| {
+    let read = formats.iter().filter_map(|format| {
         let values = format.read(line)?;
-        recorded(&|names| {
+        Some(recorded(&|names| {
             let mut known = names.iter();
             known.find_map(|name| {
                 let mut values = values.iter();
                 let (_, value) = values.find(|(variable, _)| variable == name)?;
                 Some(value.clone())
             })
-        })
-    })
+        }))
+    });
+    let mut reason = reasons::UNREADABLE;
+    for read in read {
+        match read {
+            Ok(recorded) => return Ok(recorded),
+            Err(reasons::UNREADABLE) => {}
+            Err(other) => reason = other,
+        }
+    }
+    Err(reason)
 }
 
 /// The request of named values; a missing one is logged as `-`.
-fn recorded(value: &dyn Fn(&[&str]) -> Option<String>) -> Option<Recorded> {
+fn recorded(value: &dyn Fn(&[&str]) -> Option<String>) -> Result<Recorded, &'static str> {
     let value = |names: &[&str]| value(names).filter(|value| !value.is_empty() && value != "-");
+    let (method, target) = line_of(&value).ok_or(reasons::UNREADABLE)?;
+    let host = value(HOST).filter(|host| host != "_");
+    let upstream = value(UPSTREAM).filter(|_| host.is_none());
+    if host.is_none() && upstream.is_none() {
+        return Err(reasons::NAMELESS);
+    }
+    let scheme = value(SCHEME).filter(|scheme| scheme == "http" || scheme == "https");
+    // A name in the place of the one that is not known yet.
+    let host = host.as_deref().unwrap_or("unknown.invalid");
+    let url = format!("{}://{host}{target}", scheme.as_deref().unwrap_or("http"));
+    let agent = value(USER_AGENT).map(|agent| format!("User-Agent: {agent}"));
+    let headers: Vec<String> = agent.into_iter().collect();
+    let request = Request::parse(&url, &method, &headers);
+    Ok(Recorded {
+        request: request.map_err(|_| reasons::UNREADABLE)?,
+        has_scheme: scheme.is_some(),
+        upstream,
+        body: None,
+    })
+}
+
+/// Method, and path with query.
+fn line_of(value: &dyn Fn(&[&str]) -> Option<String>) -> Option<(String, String)> {
     let line = value(REQUEST);
     let mut words = line.as_deref().unwrap_or_default().split(' ');
     let (first, second) = (words.next(), words.next());
@@ -75,26 +110,7 @@ fn recorded(value: &dyn Fn(&[&str]) -> Option<String>) -> Option<Recorded> {
         target = format!("{target}?{query}");
     }
     let is_method = method.bytes().all(|b| b.is_ascii_uppercase());
-    if !is_method || !target.starts_with('/') {
-        return None;
-    }
-    let host = value(HOST).filter(|host| host != "_");
-    let upstream = value(UPSTREAM).filter(|_| host.is_none());
-    if host.is_none() && upstream.is_none() {
-        return None;
-    }
-    let scheme = value(SCHEME).filter(|scheme| scheme == "http" || scheme == "https");
-    // A name in the place of the one that is not known yet.
-    let host = host.as_deref().unwrap_or("unknown.invalid");
-    let url = format!("{}://{host}{target}", scheme.as_deref().unwrap_or("http"));
-    let agent = value(USER_AGENT).map(|agent| format!("User-Agent: {agent}"));
-    let headers: Vec<String> = agent.into_iter().collect();
-    Some(Recorded {
-        request: Request::parse(&url, &method, &headers).ok()?,
-        has_scheme: scheme.is_some(),
-        upstream,
-        body: None,
-    })
+    (is_method && target.starts_with('/')).then_some((method, target))
 }
 
 #[cfg(test)]
@@ -103,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn read(line: &str) -> Option<Recorded> {
+    fn read(line: &str) -> Result<Recorded, &'static str> {
         read_line(line, &LogFormat::usual())
     }
 
@@ -129,7 +145,7 @@ mod tests {
             r#"{"http_host": "A.b", "request": "HEAD /x HTTP/1.1", "status": 200}"#,
             r#"{"authority": "a.b", "method": "HEAD", "path": "/x"}"#,
         ] {
-            let found = read(line).unwrap_or_else(|| panic!("{line}"));
+            let found = read(line).unwrap_or_else(|reason| panic!("{line}: {reason}"));
             assert_eq!(found.request.to_string(), "HEAD http://a.b/x", "{line}");
         }
         let json = r#"{"host": "a.b", "request_method": "GET", "uri": "/x", "args": "y=1", "scheme": "https"}"#;
@@ -147,9 +163,25 @@ mod tests {
             r#"{"host": "a.b", "request": "\u0016\u0003\u0001"}"#,
             r#"a.b 10.0.0.7 - - [x] "CONNECT a:1 HTTP/1.1" 400 5 "-" "-""#,
             r#"a.b 10.0.0.7 - - [x] "-" 400 5 "-" "-""#,
-            r#"{"host": "_", "method": "GET", "uri": "/"}"#,
         ] {
-            assert_eq!(read(line), None, "{line}");
+            assert_eq!(read(line), Err(reasons::UNREADABLE), "{line}");
+        }
+    }
+
+    /// Of a request that the data plane answered itself, ingress-nginx logs neither.
+    #[test]
+    fn a_request_without_a_host_and_an_upstream_is_one_all_the_same() {
+        let line = |upstreams: &str| {
+            format!(
+                r#"10.0.0.7 - - [10/Oct/2025:13:55:36 +0000] "GET /x HTTP/1.1" 308 164 "-" "curl/8" 93 0.000 {upstreams} - - - - 0f1e"#
+            )
+        };
+        for line in [
+            line("[] []"),
+            line("[-] []"),
+            r#"{"host": "_", "method": "GET", "uri": "/"}"#.to_owned(),
+        ] {
+            assert_eq!(read(&line), Err(reasons::NAMELESS), "{line}");
         }
     }
 
@@ -158,7 +190,7 @@ mod tests {
         fn a_request_that_is_read_has_a_path_and_a_name(line in ".{0,200}", value in ".{0,40}") {
             let json = serde_json::json!({"host": value, "method": "GET", "uri": format!("/{value}")});
             for line in [line, json.to_string()] {
-                if let Some(found) = read(&line) {
+                if let Ok(found) = read(&line) {
                     prop_assert!(found.request.target.starts_with('/'));
                     prop_assert!(!found.request.host.is_empty());
                 }

@@ -72,6 +72,15 @@ impl DataPlane {
     }
 }
 
+impl DataPlane {
+    /// True if this is about one of its origins.
+    #[must_use]
+    pub fn is_resolved_by(&self, resolve: &Resolve) -> bool {
+        let mut origins = self.http.iter().chain(&self.https);
+        origins.any(|origin| resolve.of(origin).is_some())
+    }
+}
+
 impl fmt::Display for DataPlane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let both = [("http", &self.http), ("https", &self.https)];
@@ -159,6 +168,13 @@ impl Resolve {
     pub fn of(&self, origin: &Origin) -> Option<SocketAddr> {
         let is_it = self.host == origin.host && self.address.port() == origin.port;
         is_it.then_some(self.address)
+    }
+}
+
+impl fmt::Display for Resolve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Resolve { host, address } = self;
+        write!(f, "{host}:{}:{}", address.port(), address.ip())
     }
 }
 

@@ -82,6 +82,11 @@ impl Client {
         &self.plane
     }
 
+    /// Addresses that were given for names.
+    pub(crate) fn resolves(&self) -> &[Resolve] {
+        &self.settings.resolve
+    }
+
     /// Sends a request, and reads its response.
     pub async fn ask(&self, request: &Request, body: &Bytes) -> Answered {
         let origin = self.plane.of_scheme(&request.scheme);

@@ -43,6 +43,8 @@ pub struct Plan {
     pub subjects: BTreeMap<Subject, LeftOut>,
     /// Requests that are nobody's, by reason.
     pub others: LeftOut,
+    /// Hosts of the selection that a request is for.
+    hosts: BTreeSet<String>,
     seen: BTreeSet<Key>,
     counts: BTreeMap<Subject, usize>,
     /// Hashes of recorded requests that were looked up, with their upstreams: a log has as many as it likes, of any length.
@@ -64,6 +66,9 @@ pub mod reasons {
     /// Its line.
     pub const UNREADABLE: &str =
         "not readable as a request; --log-format names the format of a log";
+    /// Its line says no host.
+    pub const NAMELESS: &str =
+        "the line names no host and no upstream, so it is not known whose request it was";
     /// Its pattern.
     pub const PATTERN: &str = "no request found that the path takes and no other one does";
     /// The number of hosts.
@@ -154,14 +159,14 @@ impl Plan {
         self.subjects.entry(subject).or_default().insert(reason, 0);
     }
 
-    /// A recorded request; without Ingresses its host is its subject.
+    /// A recorded request, or why there is none; without Ingresses its host is its subject.
     pub fn add_recorded(
         &mut self,
         site: Option<&Site<'_>>,
-        recorded: Option<Recorded>,
+        recorded: Result<Recorded, &'static str>,
         selection: &Selection,
     ) {
-        if let Some(recorded) = &recorded
+        if let Ok(recorded) = &recorded
             && recorded.request.headers.is_empty()
         {
             let text = format!("{:?} {}", recorded.upstream, recorded.request);
@@ -173,9 +178,7 @@ impl Plan {
                 self.recorded.insert(key);
             }
         }
-        let probe = recorded
-            .ok_or(reasons::UNREADABLE)
-            .and_then(|recorded| probe(site, recorded));
+        let probe = recorded.and_then(|recorded| probe(site, recorded));
         match probe {
             Ok((probe, has_one_host)) => {
                 if !has_one_host {
@@ -187,9 +190,21 @@ impl Plan {
         }
     }
 
+    /// Hosts that were selected, and that no request is for.
+    pub fn hosts_without_requests<'s>(
+        &self,
+        selection: &'s Selection,
+    ) -> impl Iterator<Item = &'s str> {
+        let hosts = selection.hosts.iter().map(String::as_str);
+        hosts.filter(|host| !self.hosts.contains(*host))
+    }
+
     fn add(&mut self, probe: Probe, selection: &Selection) {
         if !selection.takes_host(&probe.request.host) {
             return;
+        }
+        if !selection.hosts.is_empty() {
+            self.hosts.insert(probe.request.host.clone());
         }
         let subject = probe.context.subject.clone();
         let hosts = self.subjects.len();

@@ -48,6 +48,8 @@ pub struct Pair {
     scope: Scope,
     concurrency: usize,
     shares: usize,
+    /// A response had the header that names the upstream.
+    has_upstream: Cell<bool>,
 }
 
 /// A request that was sent, and its judgement so far.
@@ -113,6 +115,7 @@ impl Pair {
             scope,
             concurrency: speed.concurrency.max(1),
             shares: speed.shares,
+            has_upstream: Cell::new(false),
         }
     }
 
@@ -192,13 +195,22 @@ impl Pair {
 
     async fn ask(&self, probe: &Probe) -> Judged {
         let mut attempts = Attempts::default();
-        let (old, new) = join(self.old.ask(probe), self.new.ask(probe)).await;
-        attempts.add(old, new);
+        self.ask_both(probe, &mut attempts).await;
         let judgement = attempts.judge(probe, &self.scope);
         Judged {
             attempts,
             judgement,
         }
+    }
+
+    async fn ask_both(&self, probe: &Probe, attempts: &mut Attempts) {
+        let (old, new) = join(self.old.ask(probe), self.new.ask(probe)).await;
+        if let Some(name) = &self.scope.upstream_header {
+            let mut responses = [&old, &new].into_iter().flatten();
+            let is_there = responses.any(|response| response.values(name).next().is_some());
+            self.has_upstream.set(self.has_upstream.get() || is_there);
+        }
+        attempts.add(old, new);
     }
 
     /// Reason not to send a request as often as shares need.
@@ -218,8 +230,7 @@ impl Pair {
             if judged.attempts.is_void(probe) {
                 break;
             }
-            let (old, new) = join(self.old.ask(probe), self.new.ask(probe)).await;
-            judged.attempts.add(old, new);
+            self.ask_both(probe, &mut judged.attempts).await;
         }
         judged.judgement = judged.attempts.judge_shares(probe, &self.scope);
         judged
@@ -233,11 +244,34 @@ impl Pair {
             // Another walk for each number.
             steps = (steps * 7 + number + 3) % STEPS;
             sleep(PAUSE + STEP * u32::try_from(steps).unwrap_or_default()).await;
-            let (old, new) = join(self.old.ask(probe), self.new.ask(probe)).await;
-            judged.attempts.add(old, new);
+            self.ask_both(probe, &mut judged.attempts).await;
             judged.judgement = judged.attempts.judge(probe, &self.scope);
         }
         judged
+    }
+
+    /// Flags that had no effect, and why.
+    #[must_use]
+    pub fn without_effect(&self) -> Vec<String> {
+        let both = [&self.old, &self.new];
+        let given = self.old.client.resolves().iter();
+        let unused = given.filter(|resolve| {
+            let mut planes = both.iter().map(|side| side.client.plane());
+            !planes.any(|plane| plane.is_resolved_by(resolve))
+        });
+        let mut said: Vec<String> = unused
+            .map(|resolve| {
+                format!("--resolve {resolve}: neither --old nor --new has this host and port")
+            })
+            .collect();
+        let has_answer = both.iter().any(|side| side.has_answered.get());
+        if let Some(name) = self.scope.upstream_header.as_ref()
+            && has_answer
+            && !self.has_upstream.get()
+        {
+            said.push(format!("--upstream-header {name}: no response had it"));
+        }
+        said
     }
 
     /// The reason for which a comparison is worth nothing.

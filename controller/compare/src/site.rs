@@ -83,17 +83,30 @@ impl Site<'_> {
     /// A request whose record does not say the scheme: over https, where http is redirected there. Whoever was
     /// answered had asked for that.
     pub(crate) fn as_answered(&self, request: Request) -> Request {
-        let is_redirected = matches!(
-            explain(self.config, &request).outcome,
-            Outcome::Redirect { ref location, .. } if location.starts_with("https://")
-        );
-        match is_redirected {
-            true => Request {
-                scheme: "https".to_owned(),
-                ..request
-            },
-            false => request,
+        let location = |request: &Request| match explain(self.config, request).outcome {
+            Outcome::Redirect { location, .. } => Some(location),
+            _ => None,
+        };
+        let Some(to) = location(&request).filter(|location| location.starts_with("https://"))
+        else {
+            return request;
+        };
+        let secure = Request {
+            scheme: "https".to_owned(),
+            ..request.clone()
+        };
+        // A redirect of both schemes is the answer itself, and says nothing of the one that was asked.
+        match location(&secure).as_ref() == Some(&to) {
+            true => request,
+            false => secure,
         }
+    }
+
+    /// True if an Ingress names a host.
+    #[must_use]
+    pub fn has_host(&self, host: &str) -> bool {
+        let request = Request::parse(&format!("http://{host}/"), "GET", &[]);
+        request.is_ok_and(|request| self.context(&request).is_known_host)
     }
 
     pub(crate) fn context_of(&self, request: &Request, explanation: &Explanation) -> Context {

@@ -67,7 +67,7 @@ pub(crate) fn backend(config: &Config, id: &BackendId, weight: u32) -> Backend {
 pub(crate) fn to_https(redirect: &HttpsRedirect, request: &Request) -> Outcome {
     let target = match redirect.keep_trailing_slash {
         true => request.target.as_str(),
-        false => request.target.strip_suffix('/').unwrap_or(&request.target),
+        false => without_slash(&request.target),
     };
     let port = redirect.port.map(|port| format!(":{port}"));
     let location = format!(
@@ -81,6 +81,12 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, request: &Request) -> Outcome {
     }
 }
 
+/// A query ends the target, so a slash before it or in it stays.
+fn without_slash(target: &str) -> &str {
+    let path = target.strip_suffix('/');
+    path.filter(|path| !path.contains('?')).unwrap_or(target)
+}
+
 /// The URL that a redirect names.
 pub(crate) fn location(to: &RedirectTo, matched: &Matched<'_>, request: &Request) -> String {
     let written = |port: Option<u16>| port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -90,7 +96,7 @@ pub(crate) fn location(to: &RedirectTo, matched: &Matched<'_>, request: &Request
         RedirectTo::RelativePath(path) => with_query(path.clone(), request),
         RedirectTo::PathOnly(path) => format!("{}{path}", request.origin()),
         RedirectTo::Host(host) => {
-            let target = request.target.strip_suffix('/').unwrap_or(&request.target);
+            let target = without_slash(&request.target);
             let (scheme, port) = (&request.scheme, request.port());
             format!("{scheme}://{}:{port}{target}", host.as_str())
         }

@@ -22,6 +22,9 @@ pub struct Explanation {
     /// Verification of client certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_certificates: Option<ClientCertificates>,
+    /// Its path means nothing, and no route is looked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_no_path: bool,
     /// The route that takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Route>,
@@ -83,6 +86,7 @@ impl Explanation {
             server: None,
             certificate: None,
             client_certificates: None,
+            has_no_path: false,
             route: None,
             outcome,
         }

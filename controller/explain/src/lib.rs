@@ -85,7 +85,10 @@ fn of_route(config: &Config, request: &Request) -> Explanation {
         ..Explanation::of(outcome)
     };
     let Some(path) = &request.path else {
-        return of_server(Outcome::Respond { status: 400 });
+        return Explanation {
+            has_no_path: true,
+            ..of_server(Outcome::Respond { status: 400 })
+        };
     };
     if blocked::is_blocked(&config.global.blocked, request) {
         return of_server(Outcome::Respond { status: 403 });
@@ -141,6 +144,7 @@ fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Answered {
     }
     if let Some(redirect) = &route.https_redirect
         && request.scheme == "http"
+        && !server::is_one_of(&route.plain_http_at, &request.host)
     {
         return (answer::to_https(redirect, request), None);
     }

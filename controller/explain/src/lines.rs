@@ -12,6 +12,10 @@ use crate::{
 /// A word, empty where it is that of the line before, and what it is.
 pub type Line = (&'static str, String);
 
+/// Why a path is answered with 400.
+const NO_PATH: &str =
+    "it means nothing: a % without two hex digits, %00, or more .. than there are segments";
+
 /// The way of a request: listener, host, certificate, path, headers. Its policies are those of annotations, which the model does not know.
 #[must_use]
 pub fn way(explanation: &Explanation, words: &Words<'_>) -> Vec<Line> {
@@ -29,6 +33,11 @@ pub fn way(explanation: &Explanation, words: &Words<'_>) -> Vec<Line> {
     lines.extend(clients.and_then(|clients| of_clients(clients.verify)));
     let route = explanation.route.as_ref();
     lines.extend(words.path(route).map(|path| ("path", path)));
+    lines.extend(
+        explanation
+            .has_no_path
+            .then(|| ("path", NO_PATH.to_owned())),
+    );
     lines.extend(changed_headers(&explanation.global_headers, route));
     lines
 }

@@ -17,7 +17,7 @@ pub(crate) fn takes(matches: &RouteMatch, request: &Request) -> bool {
     let mut headers = matches.headers.iter();
     let mut query = matches.query.iter();
     takes_path(&matches.path, path)
-        && method.is_none_or(|method| *method == request.method)
+        && method.is_none_or(|method| **method == request.method)
         && headers.all(|header| has(request.header(header.name.as_str()), &header.value))
         && query.all(|argument| {
             has(

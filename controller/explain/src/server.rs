@@ -26,6 +26,17 @@ pub(crate) fn find<'c>(servers: &'c Shared<ServerName, Server>, host: &str) -> O
     })
 }
 
+/// True of a host by one of these names.
+pub(crate) fn is_one_of(names: &[ServerName], host: &str) -> bool {
+    let Ok(host) = Hostname::parse(host).map(ServerName::Exact) else {
+        return names.contains(&ServerName::CatchAll);
+    };
+    let wildcard = host.wildcard_suffix().map(ServerName::Wildcard);
+    names
+        .iter()
+        .any(|name| *name == host || Some(name) == wildcard.as_ref())
+}
+
 fn by_alias<'c>(
     servers: &'c Shared<ServerName, Server>,
     name: &ServerName,

@@ -10,6 +10,7 @@ use sluice_translate::{
     translate,
 };
 
+use super::absent::translate_as_if_there;
 use super::nginx_renderer::ClosedRoutes;
 use super::remark::Remark;
 use super::{Extent, FailOn, hints};
@@ -126,18 +127,22 @@ impl Findings {
         ingresses: &[Ingress],
         extent: Extent,
     ) -> Self {
-        let translation = translate(resources, options);
+        let (translation, absences) = match extent {
+            Extent::Part => translate_as_if_there(resources, options),
+            Extent::Whole => (translate(resources, options), Vec::new()),
+        };
         let snapshot = translation.snapshot();
         let closed_by_nginx = ClosedRoutes::new(&snapshot, options);
         let of_nginx = closed_by_nginx.reports();
-        let all = translation.reports().into_iter().chain(&of_nginx).collect();
-        let (mut reports, mut settings) = by_object(all, extent);
+        let all = translation.reports().into_iter();
+        let all: Vec<&Report> = all.chain(&absences).chain(&of_nginx).collect();
         // Of settings that close everything, Ingresses have no reports of their own.
         let outcome = Outcome {
             served: served(&snapshot, &closed_by_nginx),
             closed: closed(&snapshot, &closed_by_nginx),
-            has_error: settings.values().flatten().any(Remark::is_error),
+            all_closed: all.iter().any(|report| closes_all(report, extent)),
         };
+        let (mut reports, mut settings) = by_object(all, extent);
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
         for ingress in ingresses {
             let key = ingress.key();
@@ -147,7 +152,7 @@ impl Findings {
                 finding.verdict = Verdict::NotWatched;
                 finding.remarks = vec![remark];
             } else {
-                finding.judge(ingress, resources, options, &reports, &outcome);
+                finding.judge(ingress, resources, options, &outcome);
             }
             findings.insert(key, finding);
         }
@@ -240,8 +245,8 @@ impl Findings {
 struct Outcome {
     served: BTreeSet<ObjectKey>,
     closed: BTreeSet<ObjectKey>,
-    /// A setting of the operator does not work.
-    has_error: bool,
+    /// A setting of the operator closes every path.
+    all_closed: bool,
 }
 
 impl Finding {
@@ -253,21 +258,20 @@ impl Finding {
         options: &Options,
     ) -> Self {
         let key = ingress.key();
-        let is_elsewhere = |report: &Report| report.missing.is_some() && extent == Extent::Part;
-        let changes = reports
+        let (elsewhere, here): (Vec<&Report>, Vec<&Report>) = reports
             .iter()
-            .filter(|report| !is_elsewhere(report) && !report.same_as_ingress_nginx);
-        let verdict = match changes.map(|report| report.severity).max() {
-            None => Verdict::Unchanged,
-            Some(Severity::Error) if !outcome.served.contains(&key) => Verdict::NotAtAll,
-            Some(_) => Verdict::Differences,
-        };
+            .partition(|report| is_elsewhere(report, extent));
         // Whatever closes is open when what is missing here is in the cluster.
-        let opens = reports.iter().any(|report| is_elsewhere(report))
-            && !outcome.has_error
-            && !reports
-                .iter()
-                .any(|report| report.severity == Severity::Error && !is_elsewhere(report));
+        let opens = !elsewhere.is_empty()
+            && !outcome.all_closed
+            && here.iter().all(|report| report.severity < Severity::Error);
+        let closed = outcome.closed.contains(&key) && !opens;
+        let changes = here.iter().filter(|report| !report.same_as_ingress_nginx);
+        let verdict = match changes.map(|report| report.severity).max() {
+            None if !closed => Verdict::Unchanged,
+            Some(Severity::Error) if !outcome.served.contains(&key) => Verdict::NotAtAll,
+            _ => Verdict::Differences,
+        };
         // Many paths may name the same object; once is enough.
         let mut missing = BTreeSet::new();
         let said = reports
@@ -282,7 +286,7 @@ impl Finding {
         remarks.extend(hints);
         sort(&mut remarks);
         Finding {
-            closed: outcome.closed.contains(&key) && !opens,
+            closed,
             ingress: key,
             location: None,
             verdict,
@@ -296,26 +300,33 @@ impl Finding {
         ingress: &Ingress,
         resources: &Resources,
         options: &Options,
-        reports: &[&Report],
         outcome: &Outcome,
     ) {
-        let mut reports = reports.iter();
-        let is_its_own = reports.any(|report| report.severity == Severity::Error);
-        let is_served = outcome.served.contains(&self.ingress);
-        let is_closed = outcome.has_error && !is_served && !is_its_own && self.closed;
+        let is_closed = outcome.all_closed && self.closed;
         let prefix = &options.annotations_prefix;
         self.remarks
             .extend(hints::about_passthrough(ingress, options));
         if !is_ours(ingress, resources, options) {
             self.verdict = Verdict::OtherClass;
             self.remarks.extend(hints::about_class(ingress, prefix));
-        } else if self.verdict < Verdict::NotAtAll
+        } else if (is_closed || self.verdict < Verdict::NotAtAll)
             && let Some(remark) = Remark::nothing_served(ingress, is_closed)
         {
             self.verdict = Verdict::NotAtAll;
             self.remarks.insert(0, remark);
         }
     }
+}
+
+/// True of what is expected in the cluster.
+fn is_elsewhere(report: &Report, extent: Extent) -> bool {
+    report.missing.is_some() && extent == Extent::Part
+}
+
+/// True of a setting that closes the paths of all Ingresses.
+fn closes_all(report: &Report, extent: Extent) -> bool {
+    let is_of_operator = report.object.kind != Kind::Ingress;
+    is_of_operator && report.closed_for.is_some() && !is_elsewhere(report, extent)
 }
 
 type ByIngress<'a> = BTreeMap<ObjectKey, Vec<&'a Report>>;

@@ -9,6 +9,7 @@
 //! The reports are those of the translation that serves. Lint only adds hints about valid manifests, and does not count
 //! missing Services and Secrets against an Ingress if only a directory was read: they often live elsewhere.
 
+mod absent;
 mod finding;
 mod hints;
 mod nginx_renderer;

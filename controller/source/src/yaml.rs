@@ -61,6 +61,10 @@ fn reason(error: &Error, values: usize) -> String {
             ALIASES.to_owned()
         }
         Error::AliasError { error, .. } if is_limit(error) => ALIASES.to_owned(),
+        // No character of YAML: its name says less than where it comes from.
+        other if other.to_string().contains("`\\u{0}'") => {
+            return "expected YAML, got no text file; not read".to_owned();
+        }
         _ => return not_yaml(&error.to_string()),
     };
     format!("expected {limit}; document not served")
@@ -140,6 +144,15 @@ mod tests {
         );
         assert!(parse_within(&text, values).is_ok());
         assert!(parse_within(&text, values - 1).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_is_called_so() {
+        for document in ["\0\u{1}", "a: \0", "a: b\n\0\0\n"] {
+            let mistake = parse(document).err().map(|mistake| mistake.reason);
+            let expected = "expected YAML, got no text file; not read";
+            assert_eq!(mistake.as_deref(), Some(expected), "{document:?}");
+        }
     }
 
     #[test]

@@ -122,7 +122,7 @@ pub(crate) struct Sending {
 #[command(next_help_heading = "Report")]
 pub(crate) struct Report {
     /// Header of responses that is not compared. Repeatable.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = header_name)]
     pub(crate) ignore_header: Vec<String>,
     /// Do not compare bodies.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
@@ -131,7 +131,7 @@ pub(crate) struct Report {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
     pub(crate) max_body: u64,
     /// Header of responses that names the upstream.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = header_name)]
     pub(crate) upstream_header: Option<String>,
     /// Output format.
     #[arg(long, short, value_enum, default_value_t)]
@@ -152,8 +152,7 @@ fn log_format(text: &str) -> Result<LogFormat, String> {
 fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("expected NAME: VALUE")?;
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
-    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(is_token) || value.contains(char::is_control) {
+    if !is_name(&name) || value.contains(char::is_control) {
         return Err("expected NAME: VALUE".to_owned());
     }
     match name.as_str() {
@@ -163,6 +162,20 @@ fn header(text: &str) -> Result<(String, String), String> {
         )),
         _ => Ok((name, value.to_owned())),
     }
+}
+
+/// The name of a header, in lower case.
+fn header_name(text: &str) -> Result<String, String> {
+    let name = text.trim().to_ascii_lowercase();
+    match is_name(&name) {
+        true => Ok(name),
+        false => Err("expected the name of a header alone".to_owned()),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_of_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !name.is_empty() && name.bytes().all(is_of_token)
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -203,6 +216,8 @@ mod tests {
             "--header x",
             "--header a\u{7f}:b",
             "--resolve a:1",
+            "--ignore-header content-length:",
+            "--upstream-header ,",
             "--log-format $request",
             "--access-log a --har b",
             "--max-requests 0",

@@ -19,8 +19,50 @@ pub(super) fn is_plugin(words: &[OsString]) -> bool {
     name == Some(OsStr::new(PLUGIN))
 }
 
+/// Flags of all commands, which kubectl takes in front of a command as well as behind it.
+const IN_FRONT: [&str; 7] = [
+    "--namespace",
+    "-n",
+    "--pod",
+    "--selector",
+    "-l",
+    "--kubeconfig",
+    "--context",
+];
+
+/// The words with these flags behind the plugin's command, where clap looks for them.
+pub(super) fn with_flags_behind(words: Vec<OsString>) -> Vec<OsString> {
+    let begin = match is_plugin(&words) {
+        true => 1,
+        false if words.get(1).is_some_and(|word| word == "kubectl") => 2,
+        false => return words,
+    };
+    let mut end = begin;
+    while let Some(word) = words.get(end).and_then(|word| word.to_str()) {
+        let has_value = IN_FRONT.iter().any(|flag| match flag.strip_prefix("--") {
+            Some(_) => word
+                .strip_prefix(flag)
+                .is_some_and(|rest| rest.starts_with('=')),
+            None => word.len() > flag.len() && word.starts_with(flag),
+        });
+        match (has_value, IN_FRONT.contains(&word)) {
+            (true, _) => end += 1,
+            (false, true) => end += 2,
+            (false, false) => break,
+        }
+    }
+    let is_command = |word: &OsString| !word.to_string_lossy().starts_with('-');
+    let mut words = words;
+    if words.get(end).is_some_and(is_command) {
+        // The command comes first.
+        words[begin..=end].rotate_right(1);
+    }
+    words
+}
+
 /// The command line of the plugin.
 pub(super) fn parse(words: Vec<OsString>) -> Result<Args, clap::Error> {
+    let words = with_flags_behind(words);
     let mut command = super::as_ingress_nginx(command());
     let matches = command.try_get_matches_from_mut(words)?;
     let kubectl =
@@ -230,6 +272,41 @@ mod tests {
         assert!(!is_plugin(&words("/a/kubectl-sluice/sluice run")));
         let args = parse(words("/bin/kubectl-sluice dbg conf")).unwrap();
         assert!(matches!(args.command, Command::Kubectl(_)));
+    }
+
+    #[test]
+    fn flags_of_all_commands_are_taken_on_both_sides_of_one() {
+        for line in [
+            "kubectl-sluice backends --namespace foo --context=c",
+            "kubectl-sluice --namespace foo --context=c backends",
+            "kubectl-sluice -nfoo --context c backends",
+            "kubectl-sluice -n foo backends --context c",
+        ] {
+            let Command::Kubectl(kubectl) = parse(words(line)).unwrap().command else {
+                panic!("another command")
+            };
+            let KubectlCommand::Backends(backends) = kubectl.command else {
+                panic!("{line}")
+            };
+            let InPod {
+                namespace, context, ..
+            } = backends.pod;
+            let found = (namespace.as_deref(), context.as_deref());
+            assert_eq!(found, (Some("foo"), Some("c")), "{line}");
+        }
+        let of_sluice = words("sluice kubectl --namespace foo dbg conf");
+        let expected = words("sluice kubectl dbg --namespace foo conf");
+        assert_eq!(with_flags_behind(of_sluice), expected);
+        for same in [
+            "kubectl-sluice --namespace foo",
+            "kubectl-sluice --namespace",
+            "kubectl-sluice --help",
+            "kubectl-sluice --names foo backends",
+            "sluice run --namespace foo x",
+            "sluice",
+        ] {
+            assert_eq!(with_flags_behind(words(same)), words(same), "{same}");
+        }
     }
 
     /// The names of a command and of all below it.

@@ -11,8 +11,10 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use sluice_compare::{
     Client, ClientSettings, DataPlane, Findings, LeftOut, Live, MARK, Output, Pair, Scope,
-    Selection, Site, Speed, Subject, Tally, listen, not_sent, write,
+    Selection, Site, Speed, Subject, Tally, Unjudged, listen, not_sent, write,
 };
+
+use sluice_syntax::printable;
 
 use self::ingresses::Ingresses;
 use self::records::plan;
@@ -48,13 +50,17 @@ fn compared(args: &Compare) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()
         .context("runtime")?;
+    let mut unused = Vec::new();
     let (tally, left_out, others) = match args.live.listen {
         Some(address) => {
             let (tally, others) = runtime.block_on(live(args, &pair, site.as_ref(), address))?;
             (tally, BTreeMap::new(), others)
         }
         None => {
-            let mut plan = plan(args, site.as_ref(), &selection(args))?;
+            let selection = selection(args);
+            let mut plan = plan(args, site.as_ref(), &selection)?;
+            let hosts = plan.hosts_without_requests(&selection);
+            unused.extend(hosts.map(|host| unused_host(host, site.as_ref())));
             if args.requests.host.is_empty() {
                 // Also those of which nothing is served.
                 for name in ingresses.reports.keys() {
@@ -69,15 +75,30 @@ fn compared(args: &Compare) -> anyhow::Result<ExitCode> {
             (tally, plan.subjects, plan.others)
         }
     };
+    unused.extend(pair.without_effect());
+    let unused = unused.into_iter().map(|reason| Unjudged {
+        reason: printable(&reason),
+        requests: 0,
+        examples: Vec::new(),
+    });
+    let unused = unused.collect();
     let (old, new) = pair.urls();
     let findings = Findings {
         old,
         new,
         ingresses: tally.findings(&left_out, &|subject| ingresses.reports(subject)),
-        left_out: [ingresses.others.clone(), not_sent(&others)].concat(),
+        left_out: [ingresses.others.clone(), not_sent(&others), unused].concat(),
         failure: pair.failure(),
     };
     print_findings(args, findings)
+}
+
+/// A host of --host that nothing is sent to.
+fn unused_host(host: &str, site: Option<&Site<'_>>) -> String {
+    match site.is_some_and(|site| !site.has_host(host)) {
+        true => format!("--host {host}: no Ingress has this host"),
+        false => format!("--host {host}: no request for this host"),
+    }
 }
 
 fn print_findings(args: &Compare, findings: Findings) -> anyhow::Result<ExitCode> {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use sluice_compare::{LogFormat, Plan, Selection, Site, read_har, read_line};
+use sluice_compare::{LogFormat, Plan, Selection, Site, read_har, read_line, reasons};
 
 use crate::args::Compare;
 
@@ -28,7 +28,7 @@ pub(super) fn plan(
         let recorded =
             read_har(&text).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
         for request in recorded {
-            plan.add_recorded(site, request, selection);
+            plan.add_recorded(site, request.ok_or(reasons::UNREADABLE), selection);
         }
     } else if let Some(path) = &requests.access_log {
         let formats = match &requests.log_format {

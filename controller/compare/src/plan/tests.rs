@@ -1,5 +1,7 @@
 //! Requests for a model, and those of records, with whose they are.
 
+mod redirects;
+
 use std::sync::Arc;
 
 use sluice_ir::{
@@ -277,8 +279,8 @@ fn methods_hosts_and_numbers_are_selected() {
     assert_eq!(plan.subjects.len(), 1, "{:?}", plan.subjects.keys());
 }
 
-fn recorded(url: &str, method: &str, upstream: Option<&str>) -> Option<Recorded> {
-    Some(Recorded {
+fn recorded(url: &str, method: &str, upstream: Option<&str>) -> Result<Recorded, &'static str> {
+    Ok(Recorded {
         request: Request::parse(url, method, &[]).unwrap(),
         has_scheme: false,
         upstream: upstream.map(str::to_owned),
@@ -340,7 +342,8 @@ fn a_recorded_request_is_sent_once_to_whose_it_is() {
         ] {
             plan.add_recorded(Some(site), recorded(url, method, upstream), &selection());
         }
-        plan.add_recorded(Some(site), None, &selection());
+        plan.add_recorded(Some(site), Err(reasons::UNREADABLE), &selection());
+        plan.add_recorded(Some(site), Err(reasons::NAMELESS), &selection());
         plan.expect_ingresses(site);
     });
     let sent: Vec<String> = plan
@@ -361,6 +364,7 @@ fn a_recorded_request_is_sent_once_to_whose_it_is() {
         (reasons::HOST, 1),
         (reasons::BODY, 1),
         (reasons::UNREADABLE, 1),
+        (reasons::NAMELESS, 1),
     ] {
         assert_eq!(plan.others.get(reason), Some(&count), "{reason}");
     }

@@ -25,7 +25,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::process::{Child, Command};
 
 pub(crate) use orphans::Orphans;
-pub use ports::{listener, listens};
+pub use ports::{listener, listens, overlap};
 use record::{Executable, Record};
 pub(crate) use steering::Steering;
 

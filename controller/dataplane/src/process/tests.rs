@@ -1,5 +1,7 @@
 //! Found processes, and processes that must be left alone.
 
+use std::net::SocketAddr;
+
 use super::*;
 
 /// A process with the directory in its arguments, like a data plane.
@@ -54,15 +56,71 @@ async fn another_controller_finds_the_process_and_notices_its_exit() {
 }
 
 #[test]
-fn listener_of_a_port_is_found() {
-    let listening = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listening.local_addr().unwrap().port();
+fn listener_of_an_address_is_found() {
+    let listening = std::net::TcpListener::bind("127.82.7.1:0").unwrap();
+    let address = listening.local_addr().unwrap();
     let this = rustix::process::getpid();
-    assert!(listens(this, port));
+    assert!(listens(this, address));
     let expected = format!("(process {})", std::process::id());
-    assert!(listener(port).is_some_and(|listener| listener.contains(&expected)));
+    assert!(listener(address).is_some_and(|listener| listener.contains(&expected)));
+    // What waits for clients of another address has not taken this one.
+    let elsewhere = SocketAddr::new("127.82.7.2".parse().unwrap(), address.port());
+    assert!(!listens(this, elsewhere) && listener(elsewhere).is_none());
+    let everywhere = SocketAddr::new("0.0.0.0".parse().unwrap(), address.port());
+    assert!(listens(this, everywhere) && listener(everywhere).is_some());
     drop(listening);
-    assert!(!listens(this, port) && listener(port).is_none());
+    assert!(!listens(this, address) && listener(address).is_none());
+}
+
+#[test]
+fn listeners_of_one_port_at_two_addresses_are_told_apart() {
+    let own = std::net::TcpListener::bind("127.82.7.3:0").unwrap();
+    let address = own.local_addr().unwrap();
+    let elsewhere = SocketAddr::new("127.82.7.4".parse().unwrap(), address.port());
+    let script = "import socket, sys, time\ns = socket.socket()\ns.bind((sys.argv[1], int(sys.argv[2])))\n\
+                  s.listen()\nprint(flush=True)\ntime.sleep(600)\n";
+    let mut other = std::process::Command::new("python3")
+        .args(["-c", script, "127.82.7.4", &address.port().to_string()])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 1];
+    std::io::Read::read_exact(other.stdout.as_mut().unwrap(), &mut ready).unwrap();
+    let found = [address, elsewhere].map(listener);
+    other.kill().unwrap();
+    other.wait().unwrap();
+    for (found, id) in found.into_iter().zip([std::process::id(), other.id()]) {
+        let expected = format!("(process {id})");
+        assert!(
+            found
+                .as_ref()
+                .is_some_and(|found| found.contains(&expected)),
+            "{found:?}, {id}"
+        );
+    }
+}
+
+#[test]
+fn addresses_overlap_where_one_client_may_reach_both() {
+    for (one, other, expected) in [
+        ("127.0.0.1:80", "127.0.0.1:80", true),
+        ("127.0.0.1:80", "127.0.0.1:81", false),
+        ("127.0.0.1:80", "127.0.0.2:80", false),
+        ("0.0.0.0:80", "127.0.0.2:80", true),
+        ("[::]:80", "127.0.0.2:80", true),
+        ("[::]:80", "[::1]:80", true),
+        ("0.0.0.0:80", "[::1]:80", false),
+        ("[::ffff:127.0.0.1]:80", "127.0.0.1:80", true),
+        ("[::ffff:127.0.0.1]:80", "0.0.0.0:80", true),
+        ("[::2]:80", "[::1]:80", false),
+    ] {
+        let [a, b] = [one, other].map(|text| text.parse().unwrap());
+        assert_eq!(
+            [overlap(a, b), overlap(b, a)],
+            [expected; 2],
+            "{one} {other}"
+        );
+    }
 }
 
 #[tokio::test]

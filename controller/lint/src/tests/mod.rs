@@ -8,6 +8,7 @@ use super::remark::Remark;
 use super::*;
 use crate::Output;
 
+mod absent;
 mod classes;
 mod passthrough;
 mod patterns;

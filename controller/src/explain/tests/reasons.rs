@@ -23,6 +23,50 @@ spec:
           - { path: /old, pathType: Exact, backend: { service: { name: web, port: { number: 80 } } } }
 ";
 
+/// Of an Ingress with three broken paths, a request hears of those that may have taken it.
+#[test]
+fn reports_of_paths_that_other_requests_are_for_are_not_listed() {
+    let path = |path: &str| {
+        format!(
+            "          - {{ path: {path}, pathType: Prefix, backend: {{ service: {{ name: web, port: {{ number: 80 }} }} }} }}\n"
+        )
+    };
+    let (start, _) = MANIFESTS.split_once("          - ").unwrap();
+    let start = start.replace("FCGI", "HTTP");
+    let manifests = start + &path("/") + &path("\"/a;b\"") + &path("\"/c;d\"");
+    let errors = |url: &str| -> Vec<String> {
+        let text = explained_of(&manifests, url, &[]);
+        let errors = text.lines().filter(|line| line.starts_with("error"));
+        let fields = errors.filter_map(|line| line.split_once("http.")?.1.split_once(':'));
+        fields.map(|(field, _)| field.to_owned()).collect()
+    };
+    for (url, others) in [
+        ("php.example/", vec!["paths[1]", "paths[2]"]),
+        ("php.example/a;b", vec!["paths[2]"]),
+    ] {
+        let said = errors(url);
+        for other in others {
+            assert!(
+                !said.iter().any(|field| field.starts_with(other)),
+                "{url}: {said:?}"
+            );
+        }
+        assert!(!said.is_empty(), "{url}");
+    }
+}
+
+#[test]
+fn a_path_that_means_nothing_says_so() {
+    for path in ["%zz", "%00", "../.."] {
+        let text = explained_of(MANIFESTS, &format!("php.example/{path}"), &[]);
+        let expected = "path         it means nothing: a % without two hex digits, %00, or more .. than there are segments\n";
+        assert!(
+            text.contains(expected) && text.contains("response     400\n"),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn paths_that_are_closed_for_their_protocol_say_so() {
     let text = explained_of(MANIFESTS, "php.example/app", &["--data-plane", "envoy"]);

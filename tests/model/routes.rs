@@ -70,7 +70,7 @@ fn matching() -> Result<Vec<HttpRoute>> {
         value: ValueMatch::Exact("2".to_owned()),
     };
     let by_method = RouteMatch {
-        method: Some("DELETE".to_owned()),
+        method: Some("DELETE".into()),
         ..all()
     };
     let by_query = RouteMatch {
@@ -181,7 +181,7 @@ fn rewritten() -> Vec<HttpRoute> {
 fn redirected() -> Result<Vec<HttpRoute>> {
     let host = || Hostname::parse("other.test").ok().context("host");
     let to = |path: &str, status, to| {
-        let action = Action::Redirect(Redirect { status, to });
+        let action = Action::Redirect(Redirect { status, to }.into());
         route(path, prefix(path), action)
     };
     let moved = RedirectTo::Parts {

@@ -29,6 +29,7 @@ mod r06_digest;
 mod r06_firewall;
 mod r06_forged_headers;
 mod r06_forwarded_prefix;
+mod r06_forwarded_redirects;
 mod r06_guarding_snippets;
 mod r06_header_snippets;
 mod r06_hidden_headers;

@@ -31,16 +31,19 @@ pub struct HttpRoute {
     pub canaries: Vec<Canary>,
     /// Sessions with a pod may begin here: the path of their cookie, if that says no other. Elsewhere they only go on.
     #[serde(skip_serializing_if = "is_default")]
-    pub session_path: Option<String>,
+    pub session_path: Option<Box<str>>,
     /// Its pods are missing, so an error service is asked, and told this.
     #[serde(skip_serializing_if = "is_default")]
-    pub error_request: Option<ErrorRequest>,
+    pub error_request: Option<Box<ErrorRequest>>,
     /// Responses that an error service replaces.
     #[serde(skip_serializing_if = "is_default")]
-    pub error_pages: Option<ErrorPages>,
+    pub error_pages: Option<Box<ErrorPages>>,
     /// Redirect of plain http.
     #[serde(skip_serializing_if = "is_default")]
     pub https_redirect: Option<HttpsRedirect>,
+    /// Names of the server at which plain http is served nevertheless: the redirect is for names with a certificate.
+    #[serde(skip_serializing_if = "is_default")]
+    pub plain_http_at: Box<[ServerName]>,
     /// Path that the upstream sees instead; the query stays.
     #[serde(skip_serializing_if = "is_default")]
     pub rewrite: Option<PathRewrite>,
@@ -78,6 +81,7 @@ impl HttpRoute {
             error_request: None,
             error_pages: None,
             https_redirect: None,
+            plain_http_at: Box::default(),
             rewrite: None,
             forwarded_prefix: None,
             filters: Vec::new(),
@@ -95,6 +99,19 @@ impl HttpRoute {
             || self.policy.ip_access != IpAccess::default()
             || !self.direct_responses.is_empty()
             || self.policy.rejects_attacks()
+    }
+
+    /// True if everything that keeps requests from this other route keeps them from this one, in the same way.
+    #[must_use]
+    pub fn is_guarded_as(&self, other: &HttpRoute) -> bool {
+        let (own, asked) = (&*self.policy, &*other.policy);
+        let blocks = other.policy.rejects_attacks();
+        (other.action != Action::Denied || self.action == Action::Denied)
+            && (asked.authentication.is_none() || own.authentication == asked.authentication)
+            && (asked.ip_access == IpAccess::default() || own.ip_access == asked.ip_access)
+            && (other.direct_responses.is_empty()
+                || self.direct_responses == other.direct_responses)
+            && (!blocks || own.waf == asked.waf)
     }
 
     /// Backends of a route that forwards.
@@ -224,7 +241,7 @@ pub enum Action {
     /// Answers 503: something that guards access to this route cannot be honoured, so nothing gets through.
     Denied,
     /// Answers that it is elsewhere.
-    Redirect(Redirect),
+    Redirect(Box<Redirect>),
     /// Answers with this status once all policies of the route have let the request through: the data plane answers
     /// in the place of a backend.
     Respond(u16),

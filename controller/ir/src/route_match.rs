@@ -13,7 +13,7 @@ pub struct RouteMatch {
     pub path: PathMatch,
     /// Method, in the case of RFC 9110 (`GET`); `None` is any.
     #[serde(skip_serializing_if = "is_default")]
-    pub method: Option<String>,
+    pub method: Option<Box<str>>,
     /// Headers, by name. A header that the client sent several times has its values joined with commas.
     #[serde(skip_serializing_if = "is_default")]
     pub headers: Vec<HeaderMatch>,
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn more_specific_matches_come_first() {
         let get = |path| RouteMatch {
-            method: Some("GET".to_owned()),
+            method: Some("GET".into()),
             ..prefix(path)
         };
         let header = || HeaderMatch {

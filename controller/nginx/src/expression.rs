@@ -10,10 +10,14 @@ pub(crate) const SCHEME: &str = "sluice_scheme";
 pub(crate) const AUTHORITY: &str = "sluice_authority";
 /// The host that the client asked for, as far as that is believed.
 pub(crate) const HOST: &str = "sluice_host";
+/// The same without its port, as URLs of another port or scheme have it. Defined where anybody is believed.
+pub(crate) const HOSTNAME: &str = "sluice_hostname";
 /// The decoded path, or the target as it was received where a header could not have it.
 const PATH: &str = "sluice_uri";
 /// The port that the client connected to, as far as that is believed.
 pub(crate) const PORT: &str = "sluice_port";
+/// The same for URLs: the other scheme's own port is not that of this one.
+pub(crate) const URL_PORT: &str = "sluice_url_port";
 /// The port that the client connected to.
 pub(crate) const OWN_PORT: &str = "sluice_own_port";
 /// The client's `X-Request-ID`, or a new one.

@@ -76,7 +76,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
         let is_plain = policy == Policy::default();
         let location = HttpRoute::new(&name, path.clone(), forward, Arc::new(policy));
         HttpRoute {
-            error_pages: is_plain.then(|| pages.clone()),
+            error_pages: is_plain.then(|| Box::new(pages.clone())),
             ..location
         }
     })

@@ -167,12 +167,12 @@ fn with_more_in_locations() -> Vec<(&'static str, Server)> {
         fraction: None,
     };
     let mut pages = route("b.test", prefix("/"));
-    pages.error_pages = Some(ErrorPages {
+    pages.error_pages = Some(Box::new(ErrorPages {
         keeps_upstreams: false,
         statuses: [404].into(),
         backend: Some(backend()),
         headers: Vec::new(),
-    });
+    }));
     let guarded = Policy {
         authentication: Some(authentication),
         ..Policy::default()

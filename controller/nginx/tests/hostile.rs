@@ -59,17 +59,18 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
         name: HeaderName::parse("X-Namespace").unwrap(),
         value: Expression::literal(text),
     }];
-    let error_pages = Some(ErrorPages {
+    let error_pages = Some(Box::new(ErrorPages {
         statuses: [404].into(),
         keeps_upstreams: false,
         backend: Some(pages.clone()),
         headers: headers.clone(),
-    });
+    }));
     let location = |path, action| HttpRoute::new(name, path, action, Arc::clone(&policy));
-    let to_url = Action::Redirect(Redirect {
+    let to_url = Redirect {
         status: 301,
         to: RedirectTo::Url(Expression::literal(text)),
-    });
+    };
+    let to_url = Action::Redirect(to_url.into());
     let rewritten = HttpRoute {
         rewrite: Some(PathRewrite::Template(template.clone())),
         forwarded_prefix: Some(template),
@@ -83,10 +84,10 @@ fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -
             rewritten,
             HttpRoute {
                 error_pages,
-                error_request: Some(ErrorRequest {
+                error_request: Some(Box::new(ErrorRequest {
                     status: 503,
                     headers,
-                }),
+                })),
                 ..location(
                     PathMatch::Prefix(format!("/p{text}")),
                     Action::to(id.clone()),

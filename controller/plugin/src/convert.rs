@@ -106,7 +106,7 @@ pub(crate) fn forwarding(server: &ir::Server) -> impl Iterator<Item = (String, w
         let forwards = wire::Route {
             backend: destination.primary().to_string(),
             canaries: alternatives(route, destination),
-            session_path: route.session_path.clone(),
+            session_path: route.session_path.as_deref().map(str::to_owned),
             connections: route.policy.limits.as_ref().and_then(connections),
             rates: route.policy.limits.as_ref().and_then(rates),
             rewriting: rewriting::rewriting(&route.policy.response_rewrite),

@@ -20,6 +20,19 @@ pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> b
     is_ours_by(ingress.namespace(), name, annotation, resources, options)
 }
 
+/// The number of all Ingresses, if there are any and none is this controller's.
+#[must_use]
+pub fn left_to_others(resources: &Resources, options: &Options) -> Option<usize> {
+    let classes = Classes::read(resources, options);
+    let is_ours = |ingress: &Ingress| {
+        is_watched(ingress.namespace(), options)
+            && classes.judge(ingress, options) == ClassDecision::Ours
+    };
+    let all = resources.ingresses.values();
+    let is_any_ours = all.clone().any(|ingress| is_ours(ingress));
+    Some(all.count()).filter(|count| *count > 0 && !is_any_ours)
+}
+
 /// All of an Ingress, but for its namespace, that decides whether it is ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedClass {
@@ -60,12 +73,14 @@ fn is_ours_by(
     resources: &Resources,
     options: &Options,
 ) -> bool {
-    options
-        .watch_namespace
-        .as_ref()
-        .is_none_or(|watched| watched == namespace)
+    is_watched(namespace, options)
         && Classes::read(resources, options).decide(name, annotation, options)
             == ClassDecision::Ours
+}
+
+fn is_watched(namespace: &str, options: &Options) -> bool {
+    let watched = options.watch_namespace.as_ref();
+    watched.is_none_or(|watched| watched == namespace)
 }
 
 /// The answer for one Ingress.
@@ -211,6 +226,25 @@ mod tests {
         };
         Classes::read(&resources, &options).judge(&ingress(class_name, annotation), &options)
             == ClassDecision::Ours
+    }
+
+    #[test]
+    fn ingresses_that_are_all_of_others_are_counted() {
+        let mut resources = Resources::default();
+        let count = |resources: &Resources, class: &str, watched: Option<&str>| {
+            let options = Options {
+                ingress_class: class.to_owned(),
+                class_is_implied: true,
+                watch_namespace: watched.map(str::to_owned),
+                ..Options::default()
+            };
+            left_to_others(resources, &options)
+        };
+        assert_eq!(count(&resources, "zzz", None), None);
+        resources.apply(Object::Ingress(Arc::new(ingress(Some("known"), None))));
+        assert_eq!(count(&resources, "zzz", None), Some(1));
+        assert_eq!(count(&resources, "known", None), None);
+        assert_eq!(count(&resources, "known", Some("other")), Some(1));
     }
 
     /// ingress-nginx's order: field, annotation, flag.

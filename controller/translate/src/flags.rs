@@ -1,9 +1,9 @@
 //! Flags that name objects: the certificate for hosts without one, and TCP and UDP ports.
 
-use sluice_ir::{ReasonCode, SecretId};
+use sluice_ir::SecretId;
 use sluice_translate_engine::{
-    BackendRefs, Flags, Kind, ObjectCache, ObjectRef, PrecedenceTier, Report, Reporter, Secrets,
-    Severity,
+    BackendRefs, Cause, Flags, Kind, ObjectCache, ObjectRef, PrecedenceTier, Report, Reporter,
+    Secrets, Severity,
 };
 
 use crate::Options;
@@ -36,23 +36,29 @@ fn default_certificate(
     let key = options.default_certificate.as_ref()?;
     let found = cluster
         .secret(key)
-        .ok_or_else(|| "expected a Secret, got none".to_owned());
-    let pair = found.and_then(|secret| secret.certificate());
-    let pair = pair.and_then(|pair| Ok(stapling::presentable(pair, options)?));
+        .ok_or_else(|| Cause::missing(Kind::Secret, key.clone()));
+    let pair = found.and_then(|secret| {
+        let pair = secret.certificate().map_err(Cause::invalid_ref)?;
+        stapling::presentable(pair, options).map_err(Cause::invalid_ref)
+    });
     match pair {
         Ok(pair) => Some(secrets.present(key, pair)),
-        Err(reason) => {
+        Err(Cause {
+            code,
+            reason,
+            missing,
+        }) => {
             let object = ObjectRef {
                 kind: Kind::Secret,
                 key: key.clone(),
             };
-            Reporter::new(object, reports).report(
-                ReasonCode::InvalidRef,
-                Severity::Error,
+            let (field, consequence) = (
                 "--default-ssl-certificate",
-                reason,
                 "a generated certificate is presented",
             );
+            Reporter::new(object, reports)
+                .report(code, Severity::Error, field, reason, consequence)
+                .missing = missing;
             None
         }
     }

@@ -44,12 +44,13 @@ mod stapling;
 mod streams;
 mod support;
 mod translate;
+mod unserved;
 mod v1beta1;
 mod variable_places;
 
 pub use admission::{Admission, Rules, admit};
 pub use causes::{Causes, Setting, Subject};
-pub use class::{RequestedClass, is_ours};
+pub use class::{RequestedClass, is_ours, left_to_others};
 pub use ingresses::Ingresses;
 pub use limits::{LIMITS, Limit};
 pub use options::{Options, STREAM_CONNECTIONS};

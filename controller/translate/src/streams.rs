@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use sluice_ir::{L4Protocol, ReasonCode, Stream, StreamPort, Transport};
+use sluice_ir::{L4Protocol, Stream, StreamPort, Transport};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::{
-    BackendRefs, BackendSettings, BackendSource, Balance, Kind, ObjectCache, ObjectKey, ObjectRef,
-    Port, ReferenceSite, Report, Reporter, Service, Severity,
+    BackendRefs, BackendSettings, BackendSource, Balance, Cause, Kind, ObjectCache, ObjectKey,
+    ObjectRef, Port, ReferenceSite, Report, Reporter, Service, Severity,
 };
 
 use crate::Options;
@@ -50,9 +50,17 @@ pub(crate) fn streams(
     reports: &mut Vec<Report>,
 ) -> BTreeMap<StreamPort, Stream> {
     let mut all = BTreeMap::new();
-    for (layer, key) in [
-        (L4Protocol::Tcp, &options.tcp_services),
-        (L4Protocol::Udp, &options.udp_services),
+    for (layer, flag, key) in [
+        (
+            L4Protocol::Tcp,
+            "--tcp-services-configmap",
+            &options.tcp_services,
+        ),
+        (
+            L4Protocol::Udp,
+            "--udp-services-configmap",
+            &options.udp_services,
+        ),
     ] {
         let Some(key) = key else { continue };
         let object = ObjectRef {
@@ -61,14 +69,8 @@ pub(crate) fn streams(
         };
         let mut reporter = Reporter::new(object.clone(), reports);
         let Some(map) = cluster.config_map(key) else {
-            let reason = "expected the ConfigMap of a flag, which does not exist";
-            reporter.report(
-                ReasonCode::RefNotFound,
-                Severity::Warning,
-                "metadata.name",
-                reason,
-                "none of its ports is served",
-            );
+            let consequence = "none of its ports is served";
+            reporter.report_missing(object, Severity::Warning, flag, consequence);
             continue;
         };
         for (name, text) in map.data.iter().flatten() {
@@ -82,14 +84,14 @@ pub(crate) fn streams(
                     };
                     all.insert(port, stream(target, wanted, globals, backend_refs, site));
                 }
-                Err(reason) => {
-                    reporter.report(
-                        ReasonCode::InvalidValue,
-                        Severity::Error,
-                        field,
-                        reason,
-                        SKIPPED,
-                    );
+                Err(Cause {
+                    code,
+                    reason,
+                    missing,
+                }) => {
+                    reporter
+                        .report(code, Severity::Error, field, reason, SKIPPED)
+                        .missing = missing;
                 }
             }
         }
@@ -136,20 +138,18 @@ fn read<'a>(
     text: &'a str,
     cluster: &ObjectCache,
     options: &Options,
-) -> Result<(StreamPort, Target<'a>, Port), String> {
+) -> Result<(StreamPort, Target<'a>, Port), Cause> {
     let number: NonZeroU16 = name
         .parse()
         .map_err(|_| format!("expected a port from 1 to 65535, got {:?}", shortened(name)))?;
     if options.addresses.own_ports.contains(&number.get()) {
-        return Err(format!(
-            "expected a port that Sluice does not listen on itself, got {number}"
-        ));
+        let reason = format!("expected a port that Sluice does not listen on itself, got {number}");
+        return Err(reason.into());
     }
     let target = target(layer, text)
         .map_err(|expected| format!("expected {expected}, got {:?}", shortened(text)))?;
     let service = cluster.service(&target.service);
-    let service =
-        service.ok_or_else(|| format!("expected a Service, got none called {}", target.service))?;
+    let service = service.ok_or_else(|| Cause::missing(Kind::Service, target.service.clone()))?;
     let port = port_of(service, layer, target.port).ok_or_else(|| {
         format!(
             "expected a {} port of Service {}, got {}",

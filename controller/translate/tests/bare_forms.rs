@@ -58,7 +58,10 @@ fn the_redirect_is_behind_what_the_server_answers() {
     ));
     let route = route.expect("a bare form");
     let to = RedirectTo::Path("/m/".to_owned());
-    assert_eq!(route.action, Action::Redirect(Redirect { status: 301, to }));
+    assert_eq!(
+        route.action,
+        Action::Redirect(Redirect { status: 301, to }.into())
+    );
     let [response] = route.direct_responses.as_slice() else {
         panic!("{route:#?}")
     };

@@ -20,6 +20,8 @@ pub(crate) const TRUST_HEADER: &str = "x-sluice-trust";
 pub(crate) const SUBJECT_HEADER: &str = "x-sluice-subject";
 /// Suffix of the host of requests to error services. No Ingress can have a host that ends so.
 pub(crate) const ERROR_HOST: &str = "sluice-errors-";
+/// The challenge to a client (`WWW-Authenticate`), on the way to the error service of the answer that asked.
+pub(crate) const CHALLENGE_HEADER: &str = "x-sluice-challenge";
 /// The request header with the error service that is asked. Clients cannot send it.
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 /// The route that answers hosts with a port that is none.

@@ -9,6 +9,7 @@ use sluice_tests::sluice::Sluice;
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(only_listed_proxies_are_trusted);
+on_every_plane!(clients_are_found_in_lists_as_nginx_finds_them);
 
 const HOST: &str = "guarded.test";
 /// A client that the Ingress lets in, and that nobody here is.
@@ -74,6 +75,60 @@ async fn only_listed_proxies_are_trusted(plane: Plane) -> Result<()> {
             chain.contains(CLAIMED) == is_passed_on,
             "{data}: pods hear {chain}"
         );
+        sluice.stop()?;
+    }
+    Ok(())
+}
+
+/// Load balancers write ports (AWS, Azure), and clients write anything in front.
+async fn clients_are_found_in_lists_as_nginx_finds_them(plane: Plane) -> Result<()> {
+    const V4: Option<&str> = Some("192.0.2.7");
+    const V6: Option<&str> = Some("2001:db8::7");
+    let written = [
+        ("192.0.2.7", V4),
+        ("192.0.2.7:4711", V4),
+        ("2001:db8::7", V6),
+        ("[2001:db8::7]:443", V6),
+        ("203.0.113.9, 192.0.2.7:4711", V4),
+        ("203.0.113.9:1,192.0.2.7:2 ,127.0.0.9:3", V4),
+        ("203.0.113.9, [2001:db8::7]:2, 127.0.0.9, 127.0.0.10:80", V6),
+        ("unknown, 192.0.2.7", V4),
+        (", 192.0.2.7", V4),
+        ("192.0.2.7, ", V4),
+        ("192.0.2.7:x, 127.0.0.9", Some("127.0.0.9")),
+        ("192.0.2.7, unknown", None),
+        ("192.0.2.7:x", None),
+        ("", None),
+    ];
+    let tenants = Tenants::start().await?;
+    let open = Ingress::new(OWNER, "open").host(HOST).path("/", "web", 80);
+    tenants.write("all.yaml", &[open.to_json()])?;
+    for header in ["X-Forwarded-For", "X-Client"] {
+        let settings = json!({
+            "use-forwarded-headers": "true", "proxy-real-ip-cidr": "127.0.0.0/8",
+            "forwarded-for-header": header, "compute-full-forwarded-for": "true",
+        });
+        tenants.write("operator.yaml", &[config_map(&settings)])?;
+        let arguments = vec!["--configmap".to_owned(), "sluice/sluice".to_owned()];
+        let options = plane.options(&tenants.manifests).arguments(arguments);
+        let sluice = options.start().await?;
+        sluice.wait_for_status(HOST, "/", 200).await?;
+        for (list, client) in written {
+            let request = Request::get(HOST, "/").header(header, list);
+            let pod = http::send(sluice.http(), &request).await?.json()?;
+            let known = &pod["headers"]["x-real-ip"];
+            let known = known[0].as_str().or(known.as_str()).unwrap_or_default();
+            // Without one it is who connects.
+            let is_found = client.map_or(known.starts_with("127."), |client| client == known);
+            ensure!(is_found, "{header}: {list:?} is {known}");
+            if header == "X-Forwarded-For" {
+                let chain = pod["headers"]["x-forwarded-for"].to_string();
+                ensure!(
+                    chain.contains(list.trim()),
+                    "pods hear {chain} for {list:?}"
+                );
+            }
+        }
         sluice.stop()?;
     }
     Ok(())

@@ -22,6 +22,7 @@ use crate::location::limits::{self, ConnectionLimit, Limit};
 use crate::location::matching::pattern;
 use crate::location::mirror;
 use crate::location::module::Module;
+use crate::location::plain_http;
 use crate::location::redirect::{self, RedirectConf};
 use crate::location::response_rewrite::{Replacing, replacing};
 use crate::location::responses::Responses;
@@ -41,6 +42,8 @@ pub(crate) struct Forward {
     pub(crate) clients: ClientTimeouts,
     pub(crate) responses: Responses,
     pub(crate) https: Option<RedirectConf>,
+    /// Scheme and host of what is redirected, where that depends on the host.
+    pub(crate) plain: Option<Word>,
     pub(crate) rewrite: Option<(Word, Value)>,
     pub(crate) mirrors: Vec<Word>,
     /// Only heads of requests are copied.
@@ -131,7 +134,8 @@ impl Forward {
                 .and(NonZeroU32::new(policy.bandwidth_limit_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             responses: Responses::of_pods(route, context, module),
-            https: https.map(|https| redirect::to_https(https, host.name, context.by_table)),
+            https: https.map(|https| redirect::to_https(https, &global.forwarded)),
+            plain: plain_http::but_at(&route.plain_http_at),
             rewrite: rewrite(route),
             mirrors: mirrors().map(|mirror| mirror.path()).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),

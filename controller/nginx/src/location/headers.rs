@@ -132,7 +132,13 @@ pub(crate) fn for_location(
             .map(|connection| ("Connection".to_owned(), text(connection))),
     );
     own.extend(forwarded_prefix(route));
-    own.extend(route.error_request.iter().flat_map(for_error_service));
+    own.extend(
+        route
+            .error_request
+            .as_deref()
+            .into_iter()
+            .flat_map(for_error_service),
+    );
     own.extend(
         clients
             .into_iter()

@@ -14,6 +14,7 @@ pub(crate) mod limits;
 pub(crate) mod matching;
 pub(crate) mod mirror;
 pub(crate) mod module;
+mod plain_http;
 pub(crate) mod redirect;
 pub(crate) mod response_headers;
 pub(crate) mod response_rewrite;

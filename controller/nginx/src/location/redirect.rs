@@ -1,12 +1,12 @@
 //! Answers that lead elsewhere.
 
 use sluice_ir::{
-    Action, CaptureSubject, CapturedRedirect, Expression, HttpRoute, HttpsRedirect, PathMatch,
-    PathRewrite, Redirect, RedirectTo, ServerName, Template,
+    Action, CaptureSubject, CapturedRedirect, Expression, Forwarded, HttpRoute, HttpsRedirect,
+    PathMatch, PathRewrite, Redirect, RedirectTo, Template,
 };
 
 use crate::conf::{Text, Value, Word, word};
-use crate::expression::{HOST, PORT, SCHEME, UNSLASHED, expression, template};
+use crate::expression::{HOST, HOSTNAME, SCHEME, UNSLASHED, URL_PORT, expression, template};
 use crate::location::matching;
 
 /// A status and where it leads.
@@ -113,7 +113,7 @@ pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> RedirectConf {
                 .variable(SCHEME)
                 .then("://")
                 .then(host.as_str());
-            text.then(":").variable(PORT).variable(UNSLASHED)
+            text.then(":").variable(URL_PORT).variable(UNSLASHED)
         }
     };
     RedirectConf::new(redirect.status, to)
@@ -247,18 +247,13 @@ fn with_port(text: Text, port: Option<u16>) -> Text {
     }
 }
 
-/// Redirect of plain http to https.
-pub(crate) fn to_https(
-    redirect: &HttpsRedirect,
-    server: &ServerName,
-    by_table: bool,
-) -> RedirectConf {
-    let text = Text::default().then("https://");
-    let text = match server {
-        ServerName::Exact(name) if !by_table => text.then(name.as_str()),
-        // Without its port.
-        _ => text.variable("host"),
+/// Redirect of plain http to https, without a port: to the name that was asked for, of which a server may have several.
+pub(crate) fn to_https(redirect: &HttpsRedirect, forwarded: &Forwarded) -> RedirectConf {
+    let host = match forwarded.trust_forwarded {
+        true => HOSTNAME,
+        false => "host",
     };
+    let text = Text::default().then("https://").variable(host);
     let text = with_port(text, redirect.port);
     let text = text.variable(if redirect.keep_trailing_slash {
         "request_uri"

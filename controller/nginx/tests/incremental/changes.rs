@@ -248,12 +248,12 @@ fn server(name: &ServerName, variant: usize) -> Server {
             });
         }
         Some(6) => {
-            route.error_pages = Some(ErrorPages {
+            route.error_pages = Some(Box::new(ErrorPages {
                 keeps_upstreams: false,
                 statuses: [404].into(),
                 backend: Some(backend_id(2)),
                 headers: Vec::new(),
-            });
+            }));
         }
         Some(7) => {
             route.filters = vec![Filter::RequestHeaders(HeaderModification {
@@ -264,7 +264,7 @@ fn server(name: &ServerName, variant: usize) -> Server {
                 ..HeaderModification::default()
             })];
         }
-        Some(_) => route.matches.method = Some("GET".to_owned()),
+        Some(_) => route.matches.method = Some("GET".into()),
     }
     server.routes = vec![route];
     server

@@ -9,11 +9,11 @@ use std::fmt::Debug;
 
 use sluice_ir::{GlobalConfig, Hostname, ServerName};
 
-use crate::age::{Age, Seniority};
+use crate::age::Seniority;
 use crate::assembled::{Assembled, Flags};
 use crate::backends::{BackendRef, ReferencePrecedence};
 use crate::references::DependencyTracker;
-use crate::wildcards::Wildcards;
+use crate::wildcards::{WildcardHolder, Wildcards};
 use crate::{Kind, ObjectCache, ObjectKey, Report, UpstreamOptions};
 
 /// An input that routes come from: its objects and the operator's options, at one moment.
@@ -57,8 +57,12 @@ pub trait RouteInput {
     /// Suffixes of all wildcard hosts that objects name.
     fn wildcards(&self) -> BTreeSet<Hostname>;
 
-    /// The age of the oldest object of this controller that names a wildcard host.
-    fn wildcard_holder(&self, suffix: &Hostname, settings: &Self::Settings) -> Option<Age>;
+    /// The holder of a wildcard host among the objects of this controller.
+    fn wildcard_holder(
+        &self,
+        suffix: &Hostname,
+        settings: &Self::Settings,
+    ) -> Option<WildcardHolder>;
 
     /// Builds the servers of a route group. The members are in the order in which they are read.
     fn assemble(

@@ -91,4 +91,4 @@ pub use translation::{Translation, Updated};
 pub use upstream_options::UpstreamOptions;
 pub use upstream_url::UpstreamUrl;
 pub use user_list::UserList;
-pub use wildcards::{Wildcards, key_of_age};
+pub use wildcards::{WildcardHolder, Wildcards, key_of_age};

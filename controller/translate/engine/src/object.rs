@@ -146,13 +146,34 @@ fn typed<T: DeserializeOwned>(
     };
     serde_ignored::deserialize(tracked, ignored).map_err(|error| {
         let field = track.path().to_string();
-        let reason = with_advice(error.to_string(), &field);
+        let reason = with_advice(in_words(error.to_string()), &field);
         InvalidObject::Malformed {
             object,
             field,
             reason,
         }
     })
+}
+
+/// Types of Rust in an error, as what a manifest has in their place.
+fn in_words(error: String) -> String {
+    const EXPECTED: &str = ", expected ";
+    let Some((found, name)) = error.rsplit_once(EXPECTED) else {
+        return error;
+    };
+    let name = name.strip_prefix("struct ").unwrap_or(name);
+    let words = match name {
+        "IntOrString" => "an integer or a string",
+        "i32" | "i64" | "u16" | "u32" | "u64" => "an integer",
+        "f32" | "f64" => "a number",
+        _ if name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric()) =>
+        {
+            "a map"
+        }
+        _ => return error,
+    };
+    format!("{found}{EXPECTED}{words}")
 }
 
 /// YAML's `true` and `8` are no texts, `"true"` and `"8"` are. Elsewhere a text that looks like one of them is seldom right.
@@ -258,6 +279,25 @@ mod tests {
             "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string; \
              object not served"
         );
+    }
+
+    #[test]
+    fn what_is_expected_is_a_word_of_manifests() {
+        for (spec, expected) in [
+            (
+                json!("foo"),
+                "spec: invalid type: string \"foo\", expected a map;",
+            ),
+            (json!({"rules": "foo"}), "expected a sequence;"),
+            (json!({"rules": [{"http": 7}]}), "expected a map;"),
+            (
+                json!({"defaultBackend": {"service": {"name": "a", "port": {"number": []}}}}),
+                "expected an integer;",
+            ),
+        ] {
+            let error = Object::from_value(ingress(json!({"name": "a"}), spec)).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
     }
 
     #[test]

@@ -60,9 +60,9 @@ fn ask(route: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backends: 
     } else if is_dead(main) {
         route.action = Action::to(backend.clone());
         route.https_backend = None;
-        route.error_request = Some(ErrorRequest {
+        route.error_request = Some(Box::new(ErrorRequest {
             status: 503,
             headers: headers.clone(),
-        });
+        }));
     }
 }

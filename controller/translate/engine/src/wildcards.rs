@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A wildcard does not connect the hosts under it, or all applications of a platform would be one component. So who holds a
-//! wildcard is kept here, and only when that is somebody else the route groups under it are translated again.
+//! wildcard is kept here, with whether it has a certificate, and only when that changes the route groups under it are translated
+//! again.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +16,26 @@ use sluice_ir::{Hostname, ServerName};
 use crate::ObjectKey;
 use crate::age::Age;
 
-/// The oldest object that names each wildcard host, by the suffix after the star.
-pub type Wildcards = BTreeMap<Hostname, Age>;
+/// The holder of each wildcard host, by the suffix after the star.
+pub type Wildcards = BTreeMap<Hostname, WildcardHolder>;
+
+/// The holder of a wildcard host, and what hosts under it get from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WildcardHolder {
+    /// The oldest object that names it.
+    pub age: Age,
+    /// It has a `tls` section, so it presents a certificate, if only the default one. Hosts of its namespace that have none of their
+    /// own present it, too.
+    pub has_certificate: bool,
+}
+
+impl WildcardHolder {
+    /// The oldest object that names it.
+    #[must_use]
+    pub fn key(&self) -> &ObjectKey {
+        key_of_age(&self.age)
+    }
+}
 
 /// The object of an age.
 #[must_use]

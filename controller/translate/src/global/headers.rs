@@ -171,7 +171,8 @@ fn named<'a>(
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect()),
         Err(cause) => {
-            view.report(cause.code, severity, key, cause.reason, consequence);
+            view.report(cause.code, severity, key, cause.reason, consequence)
+                .missing = cause.missing;
             Err(())
         }
     }

@@ -252,6 +252,9 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
         "proxy-add-original-uri-header",
         value::bool,
     );
+    if forwarded.proxy_protocol {
+        report_loop(view);
+    }
     let header = believed_header(view);
     let is_asked = forwarded.trust_forwarded || real_ip || forwarded.proxy_protocol;
     let trusted = trusted(view, is_asked);
@@ -271,6 +274,19 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
         forwarded.client_header = Some(header);
         forwarded.trusted_proxies = trusted;
     }
+}
+
+/// A load balancer that ends TLS and sends PROXY headers says so by their port alone, which ingress-nginx believes.
+fn report_loop(view: &mut View<'_, '_>) {
+    let reason = "a PROXY header that names port 443 does not make a request https";
+    let consequence = "behind a load balancer that ends TLS, hosts with tls redirect to https for ever (ssl-redirect: \"false\" ends the loop)";
+    view.report(
+        ReasonCode::Unsupported,
+        Severity::Warning,
+        "use-proxy-protocol",
+        reason,
+        consequence,
+    );
 }
 
 /// Header in which proxies in front of us send the client address; `None`: none is known.

@@ -25,6 +25,8 @@ fn reported(data: serde_json::Value) -> (Globals, Vec<Report>) {
     };
     let mut reports = Vec::new();
     let globals = Globals::read(&cluster, &options, NONE, &mut reports);
+    let is_said = reports.iter().any(|report| report.closed_for.is_some());
+    assert_eq!(globals.closed, is_said, "{reports:?}");
     (globals, reports)
 }
 

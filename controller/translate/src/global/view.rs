@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_ir::ReasonCode;
 use sluice_syntax::{Parsed, shortened};
 use sluice_translate_engine::{
-    Kind, ObjectCache, ObjectRef, Report, Reporter, Severity, closed_text,
+    ClosedFor, Kind, ObjectCache, ObjectRef, Report, Reporter, Severity, closed_text,
 };
 
 use super::KEYS;
@@ -276,8 +276,10 @@ impl<'a, 'r> View<'a, 'r> {
             ),
         };
         let code = ReasonCode::Unsupported;
-        self.report(code, severity, name, reason, &consequence);
-        judgement.closing.is_none()
+        let closes = judgement.closing.is_some();
+        self.report(code, severity, name, reason, &consequence)
+            .closed_for = closes.then_some(ClosedFor::AccessControl);
+        !closes
     }
 
     fn unknown(&mut self, name: &str) {
@@ -302,9 +304,13 @@ impl<'a, 'r> View<'a, 'r> {
         name: &str,
         reason: impl Into<String>,
         consequence: &str,
-    ) {
-        self.reporter
-            .report(code, severity, format!("data.{name}"), reason, consequence);
+    ) -> &mut Report {
+        let field = format!("data.{name}");
+        let report = self
+            .reporter
+            .report(code, severity, field, reason, consequence);
+        report.closed_for = (consequence == CLOSES.1).then_some(ClosedFor::AccessControl);
+        report
     }
 
     #[cfg(test)]

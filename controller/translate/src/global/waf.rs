@@ -4,7 +4,7 @@
 use sluice_ir::{GlobalConfig, ReasonCode, Waf};
 use sluice_syntax::seclang::{self, SecLang, SecLangError};
 use sluice_syntax::value;
-use sluice_translate_engine::Severity;
+use sluice_translate_engine::{ClosedFor, Severity};
 
 use super::keys::{Key, key};
 use super::view::View;
@@ -81,7 +81,8 @@ fn refuse(view: &mut View<'_, '_>, text: &str, error: &SecLangError) -> bool {
                 SNIPPET,
                 reason,
                 &consequence,
-            );
+            )
+            .closed_for = Some(ClosedFor::AccessControl);
             false
         }
     }

@@ -1,13 +1,14 @@
 //! Other names of hosts: `server-alias`. The first Ingress of the host's own namespace that has some decides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_ir::{ReasonCode, Server, ServerName};
-use sluice_translate_engine::{ObjectRef, Report, Reporter, key_of_age, listed};
+use sluice_ir::{ReasonCode, ServerName};
+use sluice_translate_engine::{ObjectRef, Report, Reporter, WildcardHolder, listed};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
+use super::server_builder::ServerBuilder;
 use crate::annotations::{Alias, Annotations};
 
 const FIELD: &str = "annotation server-alias";
@@ -43,12 +44,13 @@ impl Aliases {
     }
 
     /// One that another host has, by its name or as an alias before, is not used. Those of patterns come last, as in nginx, and
-    /// after a wildcard host. Says which are used.
-    pub(super) fn add_to(
+    /// after a wildcard host. The used ones, by host.
+    pub(super) fn used(
         self,
-        servers: &mut BTreeMap<ServerName, Server>,
+        servers: &BTreeMap<ServerName, ServerBuilder>,
         reports: &mut Vec<Report>,
-    ) -> BTreeSet<ServerName> {
+    ) -> BTreeMap<ServerName, Vec<ServerName>> {
+        let mut by_host: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let mut used: BTreeMap<ServerName, (ObjectRef, ServerName)> = BTreeMap::new();
         let mut unused = Unused::new();
         let Aliases { mut asked, .. } = self;
@@ -78,13 +80,13 @@ impl Aliases {
             if let Some(reason) = claimed {
                 let key = (owner, alias, reason);
                 unused.entry(key).or_default().push(host);
-            } else if let Some(server) = servers.get_mut(&host) {
-                used.insert(alias.clone(), (owner, host));
-                server.aliases.push(alias);
+            } else if servers.contains_key(&host) {
+                used.insert(alias.clone(), (owner, host.clone()));
+                by_host.entry(host).or_default().push(alias);
             }
         }
         report_unused(unused, &used, reports);
-        used.into_keys().collect()
+        by_host
     }
 }
 
@@ -157,7 +159,7 @@ impl Assembly<'_> {
             return false;
         };
         let own = &context.object.key;
-        let holder = self.wildcards.get(&suffix).map(key_of_age);
+        let holder = self.wildcards.get(&suffix).map(WildcardHolder::key);
         let yields =
             holder.is_some_and(|holder| holder.namespace == own.namespace && holder != own);
         if yields {

@@ -27,7 +27,9 @@ impl Assembly<'_> {
         }
         if let Some(redirect) = &annotations.redirect {
             // Nothing is asked of the backend, which often does not exist.
-            return Some(RouteTarget::from_action(Action::Redirect(redirect.clone())));
+            return Some(RouteTarget::from_action(Action::Redirect(
+                redirect.clone().into(),
+            )));
         }
         let Some((service, port)) = self.service_of(backend, context, field) else {
             return annotations
@@ -67,7 +69,7 @@ impl Assembly<'_> {
         let annotations = &context.annotations;
         RouteTarget::from_action(match (&annotations.redirect, self.fallback) {
             _ if annotations.denied => Action::Denied,
-            (Some(redirect), _) => Action::Redirect(redirect.clone()),
+            (Some(redirect), _) => Action::Redirect(redirect.clone().into()),
             (None, Some(fallback)) => Action::to(fallback.clone()),
             (None, None) => Action::Respond(404),
         })

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::IngressTLS;
 use sluice_ir::{
-    Action, HostTls, ReasonCode, Redirect, RedirectTo, SecretId, Server, ServerName, VerifyClient,
+    Action, HostTls, ReasonCode, RedirectTo, SecretId, Server, ServerName, VerifyClient,
 };
 use sluice_syntax::certificate::CertificatePair;
 use sluice_syntax::{is_dns_name, shortened};
 use sluice_translate_engine::ids::secret_of;
 use sluice_translate_engine::{
-    CLOSED, Cause, DependencyTracker, Kind, ObjectKey, Severity, Wildcards, key_of_age,
+    CLOSED, Cause, DependencyTracker, Kind, ObjectKey, Severity, Wildcards,
 };
 
 use super::Assembly;
@@ -240,7 +240,7 @@ pub(super) fn set_apart(
             let holder = name
                 .wildcard_suffix()
                 .and_then(|suffix| wildcards.get(&suffix));
-            if holder.is_some_and(|holder| Some(&*key_of_age(holder).namespace) != owner) {
+            if holder.is_some_and(|holder| Some(&*holder.key().namespace) != owner) {
                 let host = all.entry(name.clone()).or_default();
                 host.no_wildcard_certificate = host.certificate.is_none();
             }
@@ -251,10 +251,10 @@ pub(super) fn set_apart(
 /// The host that a server only leads to.
 fn leads_to(server: &Server) -> Option<ServerName> {
     server.routes.iter().find_map(|route| match &route.action {
-        Action::Redirect(Redirect {
-            to: RedirectTo::Host(host),
-            ..
-        }) => Some(ServerName::Exact(host.clone())),
+        Action::Redirect(redirect) => match &redirect.to {
+            RedirectTo::Host(host) => Some(ServerName::Exact(host.clone())),
+            _ => None,
+        },
         _ => None,
     })
 }

@@ -17,6 +17,7 @@ mod backend;
 mod by_service;
 mod canary;
 mod certificates;
+mod certified_names;
 mod claimed_paths;
 mod closing;
 mod configmap_locations;
@@ -64,6 +65,7 @@ use crate::{Options, ext_auth_url};
 use aliases::Aliases;
 pub(crate) use by_service::MAX_SERVICES;
 use canary::PendingCanary;
+use certified_names::{Certificates, CertifiedNames};
 pub(crate) use header_budget::MAX_CONDITIONAL_HEADERS;
 pub(crate) use names::names;
 use path_rule::IngressContext;
@@ -235,10 +237,13 @@ impl Assembly<'_> {
         }
         let canary_candidates = self.canary_candidates();
         let passthrough = self.passthrough();
+        let mut aliases = self.aliases.used(&self.builders, &mut self.reports);
+        let taken: BTreeSet<ServerName> = aliases.values().flatten().cloned().collect();
         let mut servers = BTreeMap::new();
         let (mut counterparts, mut owner_of) = (BTreeMap::new(), BTreeMap::new());
-        let (mut owners, mut error_services) = (Owners::new(), BTreeMap::new());
-        let mut tls = BTreeMap::new();
+        let (mut owners, mut error_services, mut tls) =
+            (Owners::new(), BTreeMap::new(), BTreeMap::new());
+        let certificates = Certificates::of(self.options, self.wildcards, self.tracker);
         for (name, builder) in self.builders {
             tls.extend(builder.tls.clone().map(|host| (name.clone(), host)));
             owner_of.insert(name.clone(), builder.tenants.owner().to_owned());
@@ -247,11 +252,13 @@ impl Assembly<'_> {
             {
                 counterparts.insert(other, (server, builder.tenants.owner().to_owned()));
             }
+            let aliases = aliases.remove(&name).unwrap_or_default();
+            let certified = CertifiedNames::of(&name, &aliases, &builder, certificates);
             let built = builder.build(
-                &name,
+                (&name, aliases),
+                &certified,
                 self.fallback,
-                self.globals,
-                &self.options.health_check_path,
+                (self.globals, &self.options.health_check_path),
                 &mut self.reports,
             );
             // Not `append`: that makes the whole map anew, for each host.
@@ -259,31 +266,24 @@ impl Assembly<'_> {
             error_services.extend(built.error_services);
             servers.insert(name, built.server);
         }
-        let aliases = self.aliases.add_to(&mut servers, &mut self.reports);
         for (name, (server, owner)) in counterparts {
-            if !aliases.contains(&name) && !servers.contains_key(&name) {
+            if !taken.contains(&name) && !servers.contains_key(&name) {
                 servers.insert(name.clone(), server);
                 owner_of.insert(name, owner);
             }
         }
         let mut tls = certificates::by_name(tls, &servers, self.tracker);
         certificates::set_apart(&mut tls, &servers, &owner_of, self.wildcards);
-        let Assembly {
-            backend_refs,
-            secrets,
-            reports,
-            ..
-        } = self;
         Assembled {
             servers,
             owners,
             error_services,
             tls,
             passthrough,
-            backend_refs: backend_refs.into_refs(),
+            backend_refs: self.backend_refs.into_refs(),
             canary_candidates,
-            secrets,
-            reports,
+            secrets: self.secrets,
+            reports: self.reports,
         }
     }
 }

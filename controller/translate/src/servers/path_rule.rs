@@ -10,6 +10,7 @@ use sluice_ir::{
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, RouteOwner, Seniority};
 
+use super::certified_names::CertifiedNames;
 use super::closing::Closing;
 use super::tls_entries::TlsEntries;
 use crate::annotations::Annotations;
@@ -154,14 +155,16 @@ impl PathRule {
         } = self.target.clone();
         let sticky = self.annotations.backend.balance.affinity.is_some();
         let session_path =
-            (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
+            (sticky && matches!(action, Action::Forward(_))).then(|| self.path.as_str().into());
         let errors = &self.annotations.errors;
         let replaces = !errors.statuses.is_empty() && action.has_policies();
-        let error_pages = replaces.then(|| ErrorPages {
-            statuses: errors.statuses.clone(),
-            keeps_upstreams: errors.keeps_upstreams,
-            backend: error_service.or_else(|| host.error_service.cloned()),
-            headers: names.iter().flat_map(RouteNames::headers).collect(),
+        let error_pages = replaces.then(|| {
+            Box::new(ErrorPages {
+                statuses: errors.statuses.clone(),
+                keeps_upstreams: errors.keeps_upstreams,
+                backend: error_service.or_else(|| host.error_service.cloned()),
+                headers: names.iter().flat_map(RouteNames::headers).collect(),
+            })
         });
         let is_served = action != Action::Denied;
         let is_redirect = matches!(action, Action::Redirect(_));
@@ -177,6 +180,7 @@ impl PathRule {
         let route = HttpRoute::new(server, path, action, policy);
         let route = HttpRoute {
             direct_responses: direct_responses.cloned().collect(),
+            plain_http_at: self.plain_http_at(host, https_redirect.is_some()),
             https_redirect,
             https_backend: for_https,
             session_path,
@@ -207,7 +211,7 @@ impl PathRule {
             Action::Denied => Action::Denied,
             // To nginx it is `internal`, too.
             Action::Respond(status) if self.origin != Origin::Ingress => Action::Respond(status),
-            _ => Action::Redirect(Redirect { status: 301, to }),
+            _ => Action::Redirect(Redirect { status: 301, to }.into()),
         };
         let mut policy = Policy {
             access_log_off: route.policy.access_log_off,
@@ -286,7 +290,7 @@ impl PathRule {
         /// Clients know the port that everybody knows, not the one that is listened on.
         const HTTPS: u16 = 443;
         let wish = self.annotations.https_redirects;
-        let asked_for = wish.always || (wish.with_certificate && host.has_certificate);
+        let asked_for = wish.always || (wish.with_certificate && host.certified.is_any());
         let excepted = host
             .globals
             .redirects
@@ -299,6 +303,13 @@ impl PathRule {
             keep_trailing_slash: wish.keep_trailing_slash,
             port: wish.port_in_url.then_some(HTTPS),
         })
+    }
+
+    /// The names of the host that the redirect is not for.
+    fn plain_http_at(&self, host: &HostContext<'_>, is_redirected: bool) -> Box<[ServerName]> {
+        let by_certificate = is_redirected && !self.annotations.https_redirects.always;
+        let plain = host.certified.plain.iter().filter(|_| by_certificate);
+        plain.cloned().collect()
     }
 }
 
@@ -314,7 +325,7 @@ pub(super) fn already_claimed(what: &str, owner: &ObjectRef, claimant: &ObjectRe
 /// Facts about the host that its path rules need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostContext<'a> {
-    pub(super) has_certificate: bool,
+    pub(super) certified: &'a CertifiedNames,
     /// Error service where no annotation names one.
     pub(super) error_service: Option<&'a BackendId>,
     pub(super) globals: &'a Globals,

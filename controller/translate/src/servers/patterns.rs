@@ -169,7 +169,7 @@ fn route(
             port,
             path,
         };
-        route.action = Action::Redirect(Redirect { status: 302, to });
+        route.action = Action::Redirect(Redirect { status: 302, to }.into());
         route.https_redirect = None;
     } else {
         let to = target.with_groups(groups);

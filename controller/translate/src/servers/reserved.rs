@@ -1,10 +1,8 @@
 //! Names that have an owner though no Ingress names them as a host (R12 of the security rules): those under a wildcard host,
 //! other names of a host, and the name with `www.` that leads to one, or without it. A newer namespace does not take them.
 
-use std::cmp::Reverse;
-
 use sluice_ir::{ReasonCode, ServerName};
-use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Severity};
+use sluice_translate_engine::{Kind, ObjectRef, Severity};
 
 use super::path_rule::IngressContext;
 use super::{Assembly, server_builder};
@@ -87,12 +85,11 @@ impl Assembly<'_> {
         }
         let suffix = name.wildcard_suffix()?;
         let holder = self.wildcards.get(&suffix)?;
-        let (_, _, Reverse(key)) = holder;
         let object = ObjectRef {
             kind: Kind::Ingress,
-            key: ObjectKey::clone(key),
+            key: holder.key().clone(),
         };
-        let is_older = (false, holder.clone()) < context.seniority;
+        let is_older = (false, holder.age.clone()) < context.seniority;
         let by = format!("the wildcard *.{}", suffix.as_str());
         (is_older && is_foreign(&&object)).then_some(Holder {
             object,

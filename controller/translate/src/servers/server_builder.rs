@@ -13,6 +13,7 @@ use sluice_translate_engine::{
     ErrorService, ObjectRef, Owners, Report, Reporter, Severity, closed_text,
 };
 
+use super::certified_names::CertifiedNames;
 use super::claimed_paths::ClaimedPaths;
 use super::closing::{self, ClosedNamespaces, Closing};
 use super::host_ownership::Tenants;
@@ -92,10 +93,10 @@ impl ServerBuilder {
 
     pub(super) fn build(
         self,
-        name: &ServerName,
+        (name, aliases): (&ServerName, Vec<ServerName>),
+        certified: &CertifiedNames,
         fallback: Option<&BackendId>,
-        globals: &Globals,
-        health_check_path: &str,
+        (globals, health_check_path): (&Globals, &str),
         reports: &mut Vec<Report>,
     ) -> BuiltServer {
         let has_root = self.paths.rule("/", PathType::Prefix).is_some();
@@ -111,25 +112,25 @@ impl ServerBuilder {
             connections,
             closed,
             snippets,
-            tls,
             ..
         } = self.with_configmap_snippet(globals);
         let operators = NamespaceSnippet::of_nobody(globals);
         let inherited = server_snippet::inherited(&snippets, operators.as_ref());
-        let has_certificate = tls.is_some() && *name != ServerName::CatchAll;
-        let host = host_context(has_certificate, fallback, globals, &inherited);
+        let host = host_context(certified, fallback, globals, &inherited);
         let mut rules = paths.into_rules();
         let health = unmatched::health_route(name, health_check_path, &rules);
-        let all = rules.iter_mut().chain(&mut default).chain(&mut unmatched);
-        closing::deny(all, &closed, name, reports);
+        let all = rules.iter_mut().chain(&mut default);
+        closing::deny(all.chain(&mut unmatched), &closed, name, reports);
         let is_unmatched = !has_root && default.is_none();
         let has_patterns = rules.iter().any(PathRule::is_pattern);
         rules.extend(default.filter(|_| !has_root));
         let all = (rules.as_slice(), &snippets);
         let mut routes = routes_of_all(all, (name, host), &tenants, has_patterns, reports);
-        let rest = (unmatched.as_ref(), has_patterns);
         if is_unmatched {
-            let all = (all, operators.as_ref());
+            let (rest, all) = (
+                (unmatched.as_ref(), has_patterns),
+                (all, operators.as_ref()),
+            );
             unmatched::add(&mut routes, rest, all, (name, host), reports);
         }
         let rewriting = server_rewrites::Host::new(name, &tenants, app_root.as_ref());
@@ -137,7 +138,7 @@ impl ServerBuilder {
         let (owners, error_services) = claims(&routes, fallback);
         BuiltServer {
             server: Server {
-                aliases: Vec::new(),
+                aliases,
                 client_certificates: clients.map(|(clients, _)| clients),
                 app_root: app_root.filter(|_| !globals.closed),
                 ciphers,
@@ -152,13 +153,13 @@ impl ServerBuilder {
 }
 
 fn host_context<'a>(
-    has_certificate: bool,
+    certified: &'a CertifiedNames,
     error_service: Option<&'a BackendId>,
     globals: &'a Globals,
     snippets: &'a BTreeMap<&'a str, Arc<ServerSnippet>>,
 ) -> HostContext<'a> {
     HostContext {
-        has_certificate,
+        certified,
         error_service,
         globals,
         snippets,
@@ -376,7 +377,7 @@ pub(super) fn www_redirect(name: &ServerName, globals: &Globals) -> Option<(Serv
     let root = PathMatch::Prefix("/".to_owned());
     let action = match globals.closed {
         true => Action::Denied,
-        false => Action::Redirect(redirect),
+        false => Action::Redirect(redirect.into()),
     };
     let route = HttpRoute::new(&other, root, action, Arc::default());
     Some((

@@ -55,12 +55,12 @@ fn at_once(resources: &Resources, options: &Options) -> String {
     described_with(&translation, reports, whole.secret_references())
 }
 
-fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
-    let (mut resources, options) = (Resources::default(), options());
+fn play(batches: &[Vec<Step>], options: &Options) -> Result<(), TestCaseError> {
+    let mut resources = Resources::default();
     world::beginning()
         .into_iter()
         .for_each(|object| drop(resources.apply(object)));
-    let mut translation = translate(&resources, &options);
+    let mut translation = translate(&resources, options);
     let mut followed: BTreeSet<DnsName> = translation.used_names().cloned().collect();
     for batch in batches {
         let before = translation.clone();
@@ -68,13 +68,13 @@ fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
         batch
             .iter()
             .for_each(|step| changes.add(step.take(&mut resources)));
-        let updated = translation.update(&changes, &Ingresses::new(&resources, &options));
-        let whole = translate(&resources, &options);
+        let updated = translation.update(&changes, &Ingresses::new(&resources, options));
+        let whole = translate(&resources, options);
         prop_assert_eq!(described(&translation), described(&whole), "{:?}", batch);
         let ids = || translation.config().routes().map(|route| &route.id);
         let distinct: BTreeSet<&RouteId> = ids().collect();
         prop_assert_eq!(distinct.len(), ids().count(), "ids of routes are unique");
-        prop_assert_eq!(described(&whole), at_once(&resources, &options));
+        prop_assert_eq!(described(&whole), at_once(&resources, options));
         let undone = updated.undone(translation.config());
         prop_assert_eq!(&undone.servers, &before.config().servers);
         prop_assert_eq!(&undone.backends, &before.config().backends);
@@ -97,7 +97,15 @@ proptest! {
     fn what_is_brought_up_to_date_is_what_a_whole_translation_gives(
         batches in prop::collection::vec(prop::collection::vec(step(), 1..4), 1..24)
     ) {
-        play(&batches)?;
+        play(&batches, &options())?;
+    }
+
+    /// Every Ingress with a default backend is one that is not served.
+    #[test]
+    fn ingresses_that_are_not_served_change_nothing_of_that(
+        batches in prop::collection::vec(prop::collection::vec(step(), 1..4), 1..24)
+    ) {
+        play(&batches, &Options { disable_catch_all: true, ..options() })?;
     }
 }
 
@@ -173,4 +181,58 @@ fn another_machine_of_ours_costs_those_who_name_it() {
             );
         }
     }
+}
+
+/// It names every host, and more.
+fn unserved(hosts: usize, annotations: serde_json::Value) -> Step {
+    let names: Vec<String> = (0..hosts.max(1001))
+        .map(|n| format!("app-{n}.test"))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    apply(world::ingress("evil", "all", &names, "web", annotations))
+}
+
+#[test]
+fn an_ingress_that_is_not_served_joins_no_hosts_of_others() {
+    let hosts = 200;
+    let moved = apply(world::ingress(
+        "app",
+        "app-7",
+        &["moved.test"],
+        "app-7",
+        json!({}),
+    ));
+    let harmless = json!({"nginx.ingress.kubernetes.io/proxy-read-timeout": "7"});
+    for annotations in [json!({}), harmless] {
+        let (mut resources, mut translation) = many(hosts);
+        let update = |step: &Step, resources: &mut Resources, translation: &mut Translation| {
+            let mut changes = Changes::default();
+            changes.add(step.take(resources));
+            let updated = translation.update(&changes, &Ingresses::new(resources, &options()));
+            let whole = translate(resources, &options());
+            assert_eq!(described(translation), described(&whole));
+            (updated.members, updated.servers.len())
+        };
+        let evil = unserved(hosts, annotations);
+        assert_eq!(update(&evil, &mut resources, &mut translation), (1, 0));
+        assert!(translation.reports().iter().any(|report| {
+            report.field == "spec.rules" && report.consequence == "Ingress not served"
+        }));
+        assert_eq!(update(&moved, &mut resources, &mut translation), (1, 2));
+        let gone = Step::Delete(Kind::Ingress, ObjectKey::new("evil", "all"));
+        assert_eq!(update(&gone, &mut resources, &mut translation), (0, 0));
+    }
+}
+
+/// Paths that it closes are those of its hosts, so it has to do with them.
+#[test]
+fn an_ingress_that_is_not_served_and_closes_its_paths_is_translated_with_their_hosts() {
+    let (mut resources, mut translation) = many(10);
+    let guards = json!({"nginx.ingress.kubernetes.io/whitelist-source-range": "192.0.2.0/24"});
+    let mut changes = Changes::default();
+    changes.add(unserved(10, guards).take(&mut resources));
+    let updated = translation.update(&changes, &Ingresses::new(&resources, &options()));
+    assert_eq!(updated.members, 11);
+    let whole = translate(&resources, &options());
+    assert_eq!(described(&translation), described(&whole));
 }

@@ -27,6 +27,12 @@ pub(super) fn regex_capture(text: &str, pattern: &str) -> String {
     format!("re.capture({text}, {})", string_literal(pattern))
 }
 
+/// The match of a pattern, rewritten with its groups (`\1`); without a match there is no value.
+pub(super) fn regex_replaced(text: &str, pattern: &str, rewrite: &str) -> String {
+    let (pattern, rewrite) = (string_literal(pattern), string_literal(rewrite));
+    format!("re.extract({text}, {pattern}, {rewrite})")
+}
+
 /// A cookie of the request, as ngx_http_parse_multi_header_lines; without it there is no value.
 pub(super) fn cookie(name: &str) -> String {
     regex_capture(&header("cookie"), &of_cookie(name))

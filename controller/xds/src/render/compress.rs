@@ -1,5 +1,7 @@
 //! Answers that are made shorter on their way.
 
+use std::ops::Range;
+
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
 use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
@@ -18,6 +20,11 @@ use super::policy::upgrades::{both, has, not, skipped_by};
 use super::proto::{extension, number};
 
 const USER_AGENT: &str = "user-agent";
+
+/// The statuses of answers that Envoy knows.
+const STATUSES: Range<u32> = 200..600;
+/// nginx's filters compress these alone. A part of an answer (206) must not be: clients put it together with other parts.
+const COMPRESSED: [u32; 3] = [200, 403, 404];
 
 /// The filters; of those that a client takes, it gets the first.
 pub(super) fn filters(compression: &Compression) -> Vec<TypedExtensionConfig> {
@@ -85,6 +92,7 @@ fn compressor<M: Message + Name>(
         compressor_library: Some(extension(name, library)),
         response_direction_config: Some(ResponseDirectionConfig {
             common_config: Some(answers),
+            uncompressible_response_codes: STATUSES.filter(|it| !COMPRESSED.contains(it)).collect(),
             // As nginx does: what is compressed is another representation.
             weaken_etag_on_compress: true,
             ..ResponseDirectionConfig::default()
@@ -99,5 +107,28 @@ fn alike(pattern: MatchPattern) -> StringMatcher {
     StringMatcher {
         match_pattern: Some(pattern),
         ignore_case,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_other_status_is_compressed_than_in_nginx() {
+        let settings = CompressionSettings {
+            level: 1,
+            min_length: 256,
+            types: None,
+        };
+        let filter = compressor(&settings, "gzip", Gzip::default());
+        let left_alone = filter.response_direction_config.unwrap();
+        let left_alone = left_alone.uncompressible_response_codes;
+        for status in 200..600 {
+            let is_compressed = [200, 403, 404].contains(&status);
+            assert_eq!(left_alone.contains(&status), !is_compressed, "{status}");
+        }
+        // Envoy refuses others.
+        assert_eq!(left_alone.len(), 397);
     }
 }

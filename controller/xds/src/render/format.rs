@@ -6,8 +6,8 @@ use super::cel;
 use super::encoded::SENT_TARGET;
 use super::header::literal;
 
-/// The query with its question mark, where there is one.
-pub(super) const QUERY: &str = "%CEL(request.query == '' ? '' : '?' + request.query)%";
+/// The query with its question mark, where there is one. Envoy's CEL joins no texts.
+pub(super) const QUERY: &str = "%CEL(request.query == '' ? '' : '?')%%CEL(request.query)%";
 
 pub(super) fn format(expression: &Expression) -> String {
     let parts = expression.0.iter().map(|part| match part {

@@ -18,6 +18,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, Regex
 use sluice_filter_config::host_contract::HEADER_PREFIX;
 use sluice_ir::{Forwarded, GlobalConfig, SENT_HEADERS};
 
+use super::cel;
 use super::header::{add, append, remove, remove_prefix, set};
 use super::proto::{cidr_range, extension, yes};
 
@@ -69,10 +70,11 @@ pub(super) fn early_header_mutations(global: &GlobalConfig, port: u16) -> Vec<He
     match &forwarded.client_header {
         None if forwarded.append_forwarded_for => {}
         None => mutations.push(remove(FOR)),
-        Some(_) if client_header == FOR => {}
+        Some(_) if client_header == FOR => mutations.push(append(set(FOR, &addresses(FOR)))),
         Some(_) => mutations.extend([
             remove(FOR),
             append(set(FOR, &format!("%REQ({client_header})%"))),
+            append(set(FOR, &addresses(FOR))),
         ]),
     }
     let port = if forwarded.proxy_protocol {
@@ -107,11 +109,31 @@ pub(super) fn names_of_copies(global: &GlobalConfig) -> impl Iterator<Item = Str
     names.into_iter().flatten().map(compared)
 }
 
-/// True if pods get the addresses of one header, and the client is known by another. Envoy knows the client by this one only, so it
-/// has what the other says.
+/// True if pods get the addresses as they were sent, and the client is known by a header. Envoy knows the client by this one only, so
+/// it has what the other says, in Envoy's form.
 fn has_chain_of_its_own(forwarded: &Forwarded) -> bool {
-    let mut known_by = forwarded.client_header.iter();
-    forwarded.append_forwarded_for && known_by.any(|header| !header.eq_ignore_ascii_case(FOR))
+    forwarded.append_forwarded_for && forwarded.client_header.is_some()
+}
+
+/// The last addresses of a header as nginx reads them: with ports (`ip:port`, `[ip]:port`), up to what is no address, commas at the end
+/// skipped. Envoy takes none with a port. Nothing if the last one is no address.
+fn addresses(header: &str) -> String {
+    /// Of a header with nothing but IPv4 addresses, which Envoy reads as nginx does.
+    const PLAIN: &str = "^[0-9.]+(, ?[0-9.]+)*$";
+    /// The last address with a port, which it loses; everything if there is none.
+    const WITH_PORT: &str = r"^(?:((?:.*[, \t])?)(?:([0-9.]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?)([, \t].*)?|(.*))$";
+    const WITHOUT: &str = r"\1\2\3\4\5";
+    const LAST: &str = r"^(?:.*[^0-9A-Fa-f:., \t][^, \t]*)?[, \t]*([0-9A-Fa-f:., \t]*?)[, \t]*$";
+    // A pattern cannot be applied to all of a text, and Envoy limits its size. There are hardly more proxies than that.
+    const MOST: usize = 6;
+    let sent = cel::header(header);
+    let without_ports = (0..MOST).fold(sent.clone(), |text, _| {
+        cel::regex_replaced(&text, WITH_PORT, WITHOUT)
+    });
+    let read = cel::regex_replaced(&without_ports, LAST, r"\1");
+    // Patterns of `re` are compiled for each request, and most lists need none.
+    let (name, plain) = (cel::string_literal(header), cel::string_literal(PLAIN));
+    format!("%CEL(!({name} in request.headers) || {sent}.matches({plain}) ? '' : {read})%")
 }
 
 /// Headers to remove on every host, and to set then: the addresses as the client sent them, in front of [`upstream_headers`].
@@ -258,23 +280,23 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_kept_apart_from_the_header_that_names_the_client() {
+    fn a_chain_is_kept_apart_from_the_addresses_that_envoy_reads() {
         let chain = |header: Option<&str>| Forwarded {
             client_header: header.map(str::to_owned),
             trust_forwarded: true,
             append_forwarded_for: true,
             ..Forwarded::default()
         };
-        for same in [None, Some("X-Forwarded-For"), Some("x-forwarded-for")] {
-            assert_eq!(of_host(&chain(same)), (Vec::new(), None));
-            assert_eq!(names_of_copies(&global(&chain(same))).count(), 0);
-        }
-        let other = chain(Some("X-Real-Client"));
+        assert_eq!(of_host(&chain(None)), (Vec::new(), None));
+        assert_eq!(names_of_copies(&global(&chain(None))).count(), 0);
         let copy = "x-sluice-sent-x-forwarded-for";
-        let (removed, added) = of_host(&other);
-        assert_eq!(removed, [FOR]);
-        assert_eq!(added, Some(set(FOR, &format!("%REQ({copy})%"))));
-        assert!(names_of_copies(&global(&other)).any(|name| name == copy));
+        for known_by in ["X-Forwarded-For", "x-forwarded-for", "X-Real-Client"] {
+            let known = chain(Some(known_by));
+            let (removed, added) = of_host(&known);
+            assert_eq!(removed, [FOR]);
+            assert_eq!(added, Some(set(FOR, &format!("%REQ({copy})%"))));
+            assert!(names_of_copies(&global(&known)).any(|name| name == copy));
+        }
     }
 
     #[test]

@@ -147,10 +147,10 @@ fn external(
     let invalid = |_| format!("which is called {:?}", sluice_syntax::shortened(name));
     let host = Hostname::parse(name.trim_end_matches('.')).map_err(invalid)?;
     let name = DnsName::parse(name).map_err(invalid)?;
-    let listed = port_of(service, wanted).map(|port| port.port);
     let number = match wanted {
-        Port::Number(number) => Some(listed.unwrap_or(*number)),
-        Port::Name(_) | Port::First => listed,
+        // There are no pods with a target port.
+        Port::Number(number) => Some(*number),
+        Port::Name(_) | Port::First => port_of(service, wanted).map(|port| port.port),
     };
     let port = number
         .and_then(|port| u16::try_from(port).ok())
@@ -161,11 +161,15 @@ fn external(
     Ok(ExternalHost { name, port })
 }
 
-/// By number, by target port or by name.
+/// By number, by name or by target port. As in ingress-nginx the first port that matches is meant: a number may be one port's and
+/// the target of another in front of it.
 fn port_of<'a>(service: &'a Service, wanted: &Port) -> Option<&'a ServicePort> {
     service.ports().iter().find(|port| match wanted {
         Port::First => true,
-        Port::Number(number) => port.port == *number,
+        Port::Number(number) => {
+            port.port == *number
+                || matches!(&port.target_port, Some(IntOrString::Int(target)) if target == number)
+        }
         Port::Name(name) => {
             port.name.as_deref() == Some(name)
                 || matches!(&port.target_port, Some(IntOrString::String(target)) if target == name)

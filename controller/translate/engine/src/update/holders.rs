@@ -8,7 +8,7 @@ use crate::Translation;
 use crate::input::RouteInput;
 
 impl<S> Translation<S> {
-    /// Looks up who holds these wildcards now, and returns those whose holder has changed.
+    /// Looks up who holds these wildcards now, and returns those of which that has changed.
     pub(super) fn look_up_holders<I: RouteInput<Settings = S>>(
         &mut self,
         suffixes: BTreeSet<Hostname>,
@@ -18,7 +18,7 @@ impl<S> Translation<S> {
         for suffix in suffixes {
             let now = input.wildcard_holder(&suffix, &self.shared_inputs.settings);
             let before = match &now {
-                Some(age) => self.wildcards.insert(suffix.clone(), age.clone()),
+                Some(holder) => self.wildcards.insert(suffix.clone(), holder.clone()),
                 None => self.wildcards.remove(&suffix),
             };
             if before != now {

@@ -236,7 +236,7 @@ fn some_ingress() -> impl Strategy<Value = Object> {
                 "annotations": written},
             "spec": {
                 "ingressClassName": class,
-                "tls": tls.then(|| json!([{"hosts": ["a.test"], "secretName": "pair"}])),
+                "tls": tls.then(|| json!([{"hosts": ["a.test", "*.a.test"], "secretName": "pair"}])),
                 "defaultBackend": default.then(|| backend("one")),
                 "rules": rules,
             },

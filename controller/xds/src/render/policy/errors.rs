@@ -36,12 +36,14 @@ use crate::render::forwarded;
 use crate::render::header::{set, set_header};
 use crate::render::proto::{extension, number, xds_extension};
 use crate::settings::{
-    ERROR_HEADER, ERROR_HOST, OTHER_HOSTS, PATH_HEADER, ROUTE_KEY, SCOPE_HEADER,
+    CHALLENGE_HEADER, ERROR_HEADER, ERROR_HOST, OTHER_HOSTS, PATH_HEADER, ROUTE_KEY, SCOPE_HEADER,
 };
 
 /// Of the request as it came.
 const URI: &str = "uri";
 const ASKED: &str = "asked";
+/// Of the answer that is thrown away: without it no browser asks for a password.
+const CHALLENGE: &str = "challenge";
 
 /// nginx sends a response with a lower status as it stands.
 const FIRST_ERROR: u16 = 400;
@@ -67,6 +69,8 @@ pub(super) fn filters(
             vec![
                 extension("asked", kept(route)),
                 extension("errors", replaced(pages, policy)),
+                // Behind the one in front: answers come here first.
+                extension("challenge", challenge()),
             ]
         }
         None => {
@@ -101,6 +105,23 @@ fn kept(route: &RouteId) -> HeaderToMetadata {
     ];
     HeaderToMetadata {
         request_rules,
+        ..HeaderToMetadata::default()
+    }
+}
+
+/// The challenge in the answer of a pod or of access control.
+fn challenge() -> HeaderToMetadata {
+    let rule = Rule {
+        header: "www-authenticate".to_owned(),
+        on_header_present: Some(KeyValuePair {
+            metadata_namespace: "sluice".to_owned(),
+            key: CHALLENGE.to_owned(),
+            ..KeyValuePair::default()
+        }),
+        ..Rule::default()
+    };
+    HeaderToMetadata {
+        response_rules: vec![rule],
         ..HeaderToMetadata::default()
     }
 }
@@ -199,6 +220,11 @@ fn request_headers(service: &BackendId, headers: &[Header]) -> Vec<HeaderValueOp
         set("x-code", "%RESPONSE_CODE%"),
         set("x-format", "%REQ(accept)%"),
         set("x-original-uri", &kept_value(URI)),
+        // Empty without one, whatever a client says.
+        HeaderValueOption {
+            keep_empty_value: true,
+            ..set(CHALLENGE_HEADER, &kept_value(CHALLENGE))
+        },
     ];
     all.extend(headers.iter().map(set_header));
     all

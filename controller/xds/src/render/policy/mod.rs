@@ -220,7 +220,7 @@ mod tests {
             headers: Vec::new(),
         };
         HttpRoute {
-            error_pages: Some(pages),
+            error_pages: Some(Box::new(pages)),
             ..http_route(policy)
         }
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
+use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
 use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_action::HostRewriteSpecifier;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
@@ -12,9 +14,10 @@ use sluice_ir::{BackendId, Config, GlobalConfig, Policy, RouteId};
 use super::http_route::forward;
 use super::matching::is;
 use crate::render::format::format;
+use crate::render::header::set;
 use crate::render::proto::any;
 use crate::render::{LOOP_FILTER, forwarded, request_headers};
-use crate::settings::{ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
+use crate::settings::{CHALLENGE_HEADER, ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
 
 /// The header has the host that clients asked for, whoever made the error.
 const HEADERS_HOST: &str = "%REQ(x-forwarded-host)%";
@@ -71,6 +74,15 @@ fn route(service: &BackendId, global: &GlobalConfig) -> Route {
         request_headers_to_remove: own
             .chain(request_headers::removed(global, &nobodys))
             .collect(),
+        response_headers_to_add: vec![challenge()],
         ..Route::default()
+    }
+}
+
+/// As nginx, which keeps it beside a page in place of the answer.
+fn challenge() -> HeaderValueOption {
+    HeaderValueOption {
+        append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
+        ..set("www-authenticate", &format!("%REQ({CHALLENGE_HEADER})%"))
     }
 }

@@ -11,7 +11,7 @@ use sluice_ir::{
 };
 
 use super::conditional_route::conditional_routes;
-use super::matching::{handshakes, is, match_of, only_for, spoken};
+use super::matching::{handshakes, is, match_of, named, no, only_for, spoken};
 use super::mirrors::copies;
 use super::{cors, direct_response, log_metadata, redirect, retry, rewrite};
 use crate::BACKEND_HEADER;
@@ -58,7 +58,7 @@ pub(super) fn routes(
                 let mut answering = answering(route, http_route, global);
                 let policies = policy::of_redirect(&http_route.policy, global);
                 answering.typed_per_filter_config.extend(policies);
-                redirect::routes(&answering, http_route, redirect, server)
+                redirect::routes(&answering, http_route, redirect, (server, global))
             })
         }
         Action::Respond(status) => {
@@ -86,15 +86,27 @@ pub(super) fn to_https(
         http_route,
         global,
     );
-    let https = http_route.https_redirect.iter();
-    let redirects = https.flat_map(|https| redirect::to_https(&answering, https, server));
-    let redirects: Vec<_> = redirects.collect();
+    let redirects = https_redirects(&answering, http_route, (server, global));
     match &http_route.policy.cors {
         Some(cors) if !redirects.is_empty() => {
             cors::routes(redirects, &only_for(answering, spoken("http")), cors)
         }
         _ => redirects,
     }
+}
+
+/// At the names of the server that the redirect is for.
+fn https_redirects(
+    answering: &Route,
+    http_route: &HttpRoute,
+    (server, global): (&ServerName, &GlobalConfig),
+) -> Vec<Route> {
+    let https = http_route.https_redirect.iter();
+    let redirects = https.flat_map(|https| redirect::to_https(answering, https, (server, global)));
+    let plain = http_route.plain_http_at.iter();
+    let not_plain: Vec<_> = plain.map(|name| no(named(name))).collect();
+    let redirects = redirects.map(|route| not_plain.iter().cloned().fold(route, only_for));
+    redirects.collect()
 }
 
 /// A route for what the data plane answers itself: with the response headers that the pods' answers have, as in nginx.
@@ -135,13 +147,7 @@ fn to_backends(
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let answering = answering(route, http_route, global);
-    let mut routes: Vec<Route> = Vec::new();
-    routes.extend(
-        http_route
-            .https_redirect
-            .iter()
-            .flat_map(|https| redirect::to_https(&answering, https, server)),
-    );
+    let mut routes = https_redirects(&answering, http_route, (server, global));
     routes.extend(
         http_route
             .canaries
@@ -168,10 +174,7 @@ fn respond(
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let mut route = answering(route, http_route, global);
-    let redirects = http_route.https_redirect.iter();
-    let mut routes: Vec<Route> = redirects
-        .flat_map(|https| redirect::to_https(&route, https, server))
-        .collect();
+    let mut routes = https_redirects(&route, http_route, (server, global));
     let response = DirectResponseAction {
         status: status.into(),
         ..DirectResponseAction::default()
@@ -270,7 +273,7 @@ fn add_upstream_headers(route: &mut Route, http_route: &HttpRoute) {
     if let Some(connection) = &policy.connection {
         add("connection", connection);
     }
-    if let Some(ErrorRequest { status, headers }) = &http_route.error_request {
+    if let Some(ErrorRequest { status, headers }) = http_route.error_request.as_deref() {
         add("x-code", &status.to_string());
         add("x-format", "%REQ(accept)%");
         route
@@ -362,7 +365,7 @@ mod tests {
             status: 304,
             to: RedirectTo::Url(sluice_ir::Expression::literal("/b")),
         };
-        let RouteKind::DirectResponse(moved) = action(Action::Redirect(redirect)) else {
+        let RouteKind::DirectResponse(moved) = action(Action::Redirect(Box::new(redirect))) else {
             panic!("no response")
         };
         assert_eq!(moved.status, 304);

@@ -10,7 +10,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
 use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_filter_core::path;
-use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, RegexScope, ValueMatch};
+use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, RegexScope, ServerName, ValueMatch};
 use sluice_pattern::Subject;
 
 use crate::render::patterns;
@@ -158,6 +158,16 @@ pub(super) fn one_label_and(suffix: &Hostname) -> HeaderMatcher {
         ":authority",
         &format!(r"[\w-]+(?:\.[\w-]+){{{labels}}}(?::\d+)?"),
     )
+}
+
+/// By this name of a server, with a port or without. Others than those of the virtual host do not come here.
+pub(super) fn named(name: &ServerName) -> HeaderMatcher {
+    let name = match name {
+        ServerName::Exact(host) => host.as_str().replace('.', r"\."),
+        ServerName::Wildcard(suffix) => format!(r"[\w-]+\.{}", suffix.as_str().replace('.', r"\.")),
+        ServerName::CatchAll => ".*".to_owned(),
+    };
+    matches(":authority", &format!(r"(?i:{name})\.?(?::\d*)?"))
 }
 
 pub(super) fn spoken(scheme: &str) -> HeaderMatcher {

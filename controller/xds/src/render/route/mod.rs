@@ -4,6 +4,7 @@
 //! when there is none. A wildcard host is one label and no more, but Envoy's `*.example.com` takes any number, so
 //! each route of a wildcard host looks again, and the routes of the catch-all host follow for all others.
 
+mod asked;
 mod cache;
 mod clients;
 mod conditional_route;
@@ -257,7 +258,7 @@ fn server_routes<'a>(
     let app_root = server
         .app_root
         .iter()
-        .map(move |path| redirect::app_root(path, name));
+        .map(move |path| redirect::app_root(path, (name, global)));
     let routes = move |http_route| {
         let routes = match &server.client_certificates {
             Some(clients) => clients::routes(http_route, name, clients, global),

@@ -10,14 +10,15 @@ use envoy_types::pb::envoy::config::route::v3::{
     DirectResponseAction, RedirectAction, Route, RouteMatch,
 };
 use sluice_ir::{
-    CaptureSubject, CapturedRedirect, Comparison, Expression, ExpressionPart, Hostname, HttpRoute,
-    HttpsRedirect, PathMatch, PathRegex, Redirect, RedirectTo, RegexScope, Scheme, ServerName,
-    Variable,
+    CaptureSubject, CapturedRedirect, Comparison, Expression, ExpressionPart, Forwarded,
+    GlobalConfig, Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, Redirect, RedirectTo,
+    RegexScope, Scheme, ServerName, Variable,
 };
 
+use super::asked::{self, SCHEME, here, hostname};
 use super::matching::{bare_root, contains, only_for, present, spoken};
 use super::rewrite;
-use crate::render::encoded::{SENT, SENT_UNSLASHED};
+use crate::render::encoded::{SENT, SENT_TARGET, SENT_UNSLASHED};
 use crate::render::format::{QUERY, format};
 use crate::render::header::{literal, set};
 use crate::render::patterns;
@@ -25,26 +26,26 @@ use crate::settings::PATH_HEADER;
 use sluice_pattern::Subject;
 
 /// A request's own, in a header of the answer.
-const SCHEME: &str = "%REQ(x-forwarded-proto)%";
 const PORT: &str = "%REQ(x-forwarded-port)%";
-const AUTHORITY: &str = "%REQ(:authority)%";
 
 /// `route` takes what the HTTP route takes, and does nothing yet.
 pub(super) fn routes(
     route: &Route,
     http_route: &HttpRoute,
     redirect: &Redirect,
-    server: &ServerName,
+    (server, global): (&ServerName, &GlobalConfig),
 ) -> Vec<Route> {
     let status = redirect.status;
+    let forwarded = &global.forwarded;
     match &redirect.to {
         RedirectTo::Url(url) => vec![to_url(route, status, &format_url(url, server))],
         RedirectTo::PathOnly(path) => {
-            vec![to_url(
-                route,
-                status,
-                &format!("{SCHEME}://{AUTHORITY}{}", literal(path)),
-            )]
+            let url = format!("{}{}", here(forwarded), literal(path));
+            vec![to_url(route, status, &url)]
+        }
+        RedirectTo::Path(path) if forwarded.trust_forwarded => {
+            let url = format!("{}{}{QUERY}", here(forwarded), literal(path));
+            vec![to_url(route, status, &url)]
         }
         RedirectTo::Path(path) => {
             let path = Some(PathRewriteSpecifier::PathRedirect(path.clone()));
@@ -59,7 +60,7 @@ pub(super) fn routes(
         RedirectTo::RelativePath(path) => {
             vec![to_url(route, status, &format!("{}{QUERY}", literal(path)))]
         }
-        RedirectTo::Host(host) => to_host(route, status, host),
+        RedirectTo::Host(host) => to_host(route, status, host, forwarded),
         RedirectTo::Parts { .. } | RedirectTo::Template { .. } => {
             let other = other_parts(&redirect.to, &http_route.matches.path);
             vec![acting(
@@ -123,9 +124,13 @@ pub(super) fn to_captured(
     route
 }
 
-/// To the same path of another host, with the port of the listener.
-fn to_host(route: &Route, status: u16, host: &Hostname) -> Vec<Route> {
+/// To the same path of another host, with the port of the listener, or the one that clients are said to know.
+fn to_host(route: &Route, status: u16, host: &Hostname, forwarded: &Forwarded) -> Vec<Route> {
     let host = host.as_str();
+    if forwarded.trust_forwarded || forwarded.proxy_protocol {
+        let origin = format!("{SCHEME}://{host}:{}", asked::port());
+        return to_origin(route, status, &origin).into();
+    }
     let root = to_url(route, status, &format!("{SCHEME}://{host}:{PORT}"));
     let elsewhere = |port| {
         let redirect = RedirectAction {
@@ -196,40 +201,44 @@ fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
     }
 }
 
-/// Redirect of plain http to https.
-pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerName) -> Vec<Route> {
-    let host = match server {
-        ServerName::Exact(name) => name.as_str().to_owned(),
-        ServerName::Wildcard(_) | ServerName::CatchAll => String::new(),
-    };
+/// Redirect of plain http to https, without a port: to the name that was asked for.
+pub(super) fn to_https(
+    route: &Route,
+    redirect: &HttpsRedirect,
+    (server, global): (&ServerName, &GlobalConfig),
+) -> Vec<Route> {
+    let status = redirect.status;
     let port = redirect
         .port
         .map(|port| format!(":{port}"))
         .unwrap_or_default();
-    let authority = if host.is_empty() {
-        AUTHORITY.to_owned()
-    } else {
-        host.clone()
-    };
-    let https = RedirectAction {
-        scheme_rewrite_specifier: Some(SchemeRewriteSpecifier::HttpsRedirect(true)),
-        host_redirect: host,
-        port_redirect: redirect.port.map(u32::from).unwrap_or_default(),
-        ..action(redirect.status)
-    };
-    let routes = if redirect.keep_trailing_slash {
-        vec![acting(route, to_path(https, SENT))]
-    } else {
-        // Envoy's own redirect has a path always.
-        let root = to_url(
-            route,
-            redirect.status,
-            &format!("https://{authority}{port}"),
-        );
-        [only_for(root, bare_root())]
-            .into_iter()
-            .chain(unslashed(route, https))
-            .collect()
+    let routes = match (server, global.forwarded.trust_forwarded) {
+        (ServerName::Exact(host), false) => {
+            let https = RedirectAction {
+                scheme_rewrite_specifier: Some(SchemeRewriteSpecifier::HttpsRedirect(true)),
+                host_redirect: host.as_str().to_owned(),
+                port_redirect: redirect.port.map(u32::from).unwrap_or_default(),
+                ..action(status)
+            };
+            if redirect.keep_trailing_slash {
+                vec![acting(route, to_path(https, SENT))]
+            } else {
+                // Envoy's own redirect has a path always.
+                let root = to_url(route, status, &format!("https://{}{port}", host.as_str()));
+                [only_for(root, bare_root())]
+                    .into_iter()
+                    .chain(unslashed(route, https))
+                    .collect()
+            }
+        }
+        (_, is_believed) => {
+            let origin = format!("https://{}{port}", hostname(is_believed));
+            if redirect.keep_trailing_slash {
+                vec![to_url(route, status, &format!("{origin}{SENT_TARGET}"))]
+            } else {
+                to_origin(route, status, &origin).into()
+            }
+        }
     };
     routes
         .into_iter()
@@ -238,7 +247,7 @@ pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerN
 }
 
 /// Redirect target for exactly `/` (`app-root`).
-pub(super) fn app_root(path: &Expression, server: &ServerName) -> Route {
+pub(super) fn app_root(path: &Expression, (server, global): (&ServerName, &GlobalConfig)) -> Route {
     let root = RouteMatch {
         path_specifier: Some(PathSpecifier::Path("/".to_owned())),
         ..RouteMatch::default()
@@ -248,8 +257,9 @@ pub(super) fn app_root(path: &Expression, server: &ServerName) -> Route {
         r#match: Some(root),
         ..Route::default()
     };
+    let forwarded = &global.forwarded;
     match path.as_literal() {
-        Some(path) => {
+        Some(path) if !forwarded.trust_forwarded => {
             let path = Some(PathRewriteSpecifier::PathRedirect(path.to_owned()));
             acting(
                 &route,
@@ -260,11 +270,21 @@ pub(super) fn app_root(path: &Expression, server: &ServerName) -> Route {
                 },
             )
         }
-        None => {
+        _ => {
             let path = format_url(path, server);
-            to_url(&route, 302, &format!("{SCHEME}://{AUTHORITY}{path}"))
+            to_url(&route, 302, &format!("{}{path}", here(forwarded)))
         }
     }
+}
+
+/// To the same target of `origin`, which is a format, without a slash at its end. As [`unslashed`] has it.
+fn to_origin(route: &Route, status: u16, origin: &str) -> [Route; 3] {
+    let to = |target: &str| to_url(route, status, &format!("{origin}{target}"));
+    [
+        only_for(to(SENT_TARGET), contains(":path", "?")),
+        only_for(to(SENT_UNSLASHED), present(PATH_HEADER)),
+        to(&asked::path_without_slash()),
+    ]
 }
 
 /// To the path without a slash at its end, as it was sent. A query ends the URL, so a slash before it stays.
@@ -322,7 +342,6 @@ fn acting(route: &Route, action: RedirectAction) -> Route {
     }
 }
 
-/// With exactly this `Location`, which is a format.
 /// A URL to go to, as a format.
 pub(super) fn format_url(url: &Expression, server: &ServerName) -> String {
     format(&without_port(url, server))
@@ -342,6 +361,7 @@ pub(super) fn without_port(url: &Expression, server: &ServerName) -> Expression 
     Expression(parts.collect())
 }
 
+/// With exactly this `Location`, which is a format.
 pub(super) fn to_url(route: &Route, status: u16, format: &str) -> Route {
     let answer = DirectResponseAction {
         status: status.into(),

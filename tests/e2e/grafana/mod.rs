@@ -36,7 +36,7 @@ const SEEN_ELSEWHERE: [(&str, &str); 2] = [
     ),
     (
         "nginx_ingress_controller_refused_ingress",
-        "tests/security/r13_isolation/containment.rs",
+        "tests/security/r13_isolation/containment/fixture.rs",
     ),
 ];
 

@@ -56,7 +56,7 @@ pub use tls::secret;
 pub use tracing::collector;
 pub use upstream_tls::named_secret;
 
-/// The name of the listener with TLS; its routes are [`HTTP`]'s.
+/// The name of the listener with TLS; its routes are [`HTTP`](crate::HTTP)'s.
 pub const HTTPS: &str = "https";
 /// The name of the certificate for hosts without one of their own.
 pub const DEFAULT_CERTIFICATE: &str = "default";

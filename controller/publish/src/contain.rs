@@ -56,12 +56,14 @@ impl Incidents {
         is_open(&self.routes) || is_open(&self.tls)
     }
 
-    /// A new publication may help.
+    /// A new publication may help. What is refused of TLS for no part of it is refused of the next one, too, as long as the reason is the
+    /// same, and all hosts are not tried for each change of one.
     pub(crate) fn begin_anew(&mut self) {
-        for incident in [&mut self.routes, &mut self.tls] {
-            if incident.end == Some(End::Unsolved) {
-                *incident = Incident::default();
-            }
+        if self.routes.end.is_some() {
+            self.routes = Incident::default();
+        }
+        if self.tls.end == Some(End::Unsolved) {
+            self.tls = Incident::default();
         }
     }
 }

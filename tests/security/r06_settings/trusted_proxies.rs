@@ -113,7 +113,13 @@ async fn clients_are_found_in_lists_as_nginx_finds_them(plane: Plane) -> Result<
         let options = plane.options(&tenants.manifests).arguments(arguments);
         let sluice = options.start().await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
-        for (list, client) in written {
+        // Whatever a client writes in front, as long as a line may be.
+        let fronts = ["203.0.113.9, ", "203.0.113.9:1,", "[", "1", "a:,"].map(|front| {
+            let length = 5_000 / front.len();
+            format!("{}, 192.0.2.7:4711, 127.0.0.9", front.repeat(length))
+        });
+        let long = fronts.iter().map(|list| (list.as_str(), V4));
+        for (list, client) in written.into_iter().chain(long) {
             let request = Request::get(HOST, "/").header(header, list);
             let pod = http::send(sluice.http(), &request).await?.json()?;
             let known = &pod["headers"]["x-real-ip"];

@@ -116,24 +116,51 @@ fn has_chain_of_its_own(forwarded: &Forwarded) -> bool {
 }
 
 /// The last addresses of a header as nginx reads them: with ports (`ip:port`, `[ip]:port`), up to what is no address, commas at the end
-/// skipped. Envoy takes none with a port. Nothing if the last one is no address.
+/// skipped. Envoy takes none with a port, and no list of more than 20. Nothing if the last one is no address.
+///
+/// Patterns of `re` are compiled for each request, and cost what the text is long, of which clients write the beginning: most lists
+/// need none, and of a long one only the end is read.
 fn addresses(header: &str) -> String {
-    /// Of a header with nothing but IPv4 addresses, which Envoy reads as nginx does.
-    const PLAIN: &str = "^[0-9.]+(, ?[0-9.]+)*$";
+    /// A few IPv4 addresses, which Envoy reads as nginx does.
+    const PLAIN: &str = "^[0-9.]+(, ?[0-9.]+){0,3}$";
+    /// One with a port, as load balancers write it.
+    const ONE: &str = "^([0-9.]+):[0-9]+$";
+    /// Bytes of a text that is read as a whole.
+    const MOST_BYTES: usize = 200;
+    let sent = cel::header(header);
+    let (name, plain) = (cel::string_literal(header), cel::string_literal(PLAIN));
+    let one = cel::regex_replaced(&sent, ONE, r"\1");
+    let is_one = cel::string_literal(ONE);
+    // As many of the last entries as are short enough together.
+    let ends = (1..=3).map(|entries| {
+        let before = entries - 1;
+        let end = format!("(?:(?:^|,)((?:[^,]*,){{0,{before}}}[^,]*)|)[, \t]*$");
+        cel::regex_replaced(&sent, &end, r"\1")
+    });
+    let read = ends
+        .chain([sent.clone()])
+        .fold("''".to_owned(), |shorter, text| {
+            format!(
+                "size({text}) <= {MOST_BYTES} ? {} : {shorter}",
+                without_ports(&text)
+            )
+        });
+    format!(
+        "%CEL(!({name} in request.headers) || {sent}.matches({plain}) ? '' : {sent}.matches({is_one}) ? {one} : {read})%"
+    )
+}
+
+/// A list without ports, and without what is in front of the last text that is no address.
+fn without_ports(text: &str) -> String {
     /// The last address with a port, which it loses; everything if there is none.
     const WITH_PORT: &str = r"^(?:((?:.*[, \t])?)(?:([0-9.]+):[0-9]+|\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?)([, \t].*)?|(.*))$";
-    const WITHOUT: &str = r"\1\2\3\4\5";
     const LAST: &str = r"^(?:.*[^0-9A-Fa-f:., \t][^, \t]*)?[, \t]*([0-9A-Fa-f:., \t]*?)[, \t]*$";
     // A pattern cannot be applied to all of a text, and Envoy limits its size. There are hardly more proxies than that.
     const MOST: usize = 6;
-    let sent = cel::header(header);
-    let without_ports = (0..MOST).fold(sent.clone(), |text, _| {
-        cel::regex_replaced(&text, WITH_PORT, WITHOUT)
+    let without = (0..MOST).fold(text.to_owned(), |text, _| {
+        cel::regex_replaced(&text, WITH_PORT, r"\1\2\3\4\5")
     });
-    let read = cel::regex_replaced(&without_ports, LAST, r"\1");
-    // Patterns of `re` are compiled for each request, and most lists need none.
-    let (name, plain) = (cel::string_literal(header), cel::string_literal(PLAIN));
-    format!("%CEL(!({name} in request.headers) || {sent}.matches({plain}) ? '' : {read})%")
+    cel::regex_replaced(&without, LAST, r"\1")
 }
 
 /// Headers to remove on every host, and to set then: the addresses as the client sent them, in front of [`upstream_headers`].

@@ -131,20 +131,25 @@ fn addresses(header: &str) -> String {
     let (name, plain) = (cel::string_literal(header), cel::string_literal(PLAIN));
     let one = cel::regex_replaced(&sent, ONE, r"\1");
     let is_one = cel::string_literal(ONE);
-    // As many of the last entries as are short enough together.
-    let ends = (1..=3).map(|entries| {
+    let is_short = |text: &str| format!("size({text}) <= {MOST_BYTES}");
+    let last = |entries: usize| {
         let before = entries - 1;
         let end = format!("(?:(?:^|,)((?:[^,]*,){{0,{before}}}[^,]*)|)[, \t]*$");
         cel::regex_replaced(&sent, &end, r"\1")
-    });
-    let read = ends
-        .chain([sent.clone()])
-        .fold("''".to_owned(), |shorter, text| {
-            format!(
-                "size({text}) <= {MOST_BYTES} ? {} : {shorter}",
-                without_ports(&text)
-            )
+    };
+    // As many of the last entries as are short enough together; the last one first, which is looked at once if it is too long.
+    let (whole, one_entry) = (without_ports(&sent), last(1));
+    let more = [2, 3]
+        .into_iter()
+        .fold(without_ports(&one_entry), |fewer, entries| {
+            let text = last(entries);
+            format!("{} ? {} : {fewer}", is_short(&text), without_ports(&text))
         });
+    let read = format!(
+        "{} ? {whole} : {} ? ({more}) : ''",
+        is_short(&sent),
+        is_short(&one_entry)
+    );
     format!(
         "%CEL(!({name} in request.headers) || {sent}.matches({plain}) ? '' : {sent}.matches({is_one}) ? {one} : {read})%"
     )

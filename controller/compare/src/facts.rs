@@ -128,8 +128,11 @@ impl Scope {
         facts.insert(Aspect::Status, Fact::of(status.as_bytes()));
         let page = is_generated_page(response);
         self.add_headers(response, page, &mut facts);
-        add_cookies(response, context, &mut facts);
-        if let Some(value) = response.values("location").next() {
+        if !self.is_left_out("set-cookie") {
+            add_cookies(response, context, &mut facts);
+        }
+        let mut location = response.values("location");
+        if let Some(value) = location.next().filter(|_| !self.is_left_out("location")) {
             facts.insert(Aspect::Location, Fact::of(value));
         }
         if !self.ignore_body && method != "HEAD" {
@@ -168,7 +171,11 @@ impl Scope {
             || IGNORED_PREFIXES
                 .iter()
                 .any(|prefix| name.starts_with(prefix))
-            || self.ignored_headers.iter().any(|ignored| ignored == name)
+            || self.is_left_out(name)
+    }
+
+    fn is_left_out(&self, name: &str) -> bool {
+        self.ignored_headers.iter().any(|ignored| ignored == name)
     }
 }
 

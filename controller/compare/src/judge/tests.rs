@@ -158,6 +158,28 @@ fn a_difference_is_named_by_its_part() {
     }
 }
 
+/// Also those that are compared in a way of their own.
+#[test]
+fn a_header_that_is_left_out_is_compared_in_no_way() {
+    let pairs = [
+        ("x-a", "200 & x-a: 1", "200"),
+        ("location", "302 & location: /a", "302 & location: /b"),
+        ("set-cookie", "200 & set-cookie: a=1", "200 & set-cookie: b=1"),
+        ("allow", "405 & allow: GET", "405 & allow: PUT"),
+    ];
+    for (header, old, new) in pairs {
+        assert!(!differing(old, new).is_empty(), "{header}");
+        let mut attempts = Attempts::default();
+        attempts.add(Ok(response(old)), Ok(response(new)));
+        let scope = Scope {
+            ignored_headers: vec![header.to_owned()],
+            ..Scope::default()
+        };
+        let judgement = attempts.judge(&probe("GET"), &scope);
+        assert!(judgement.differences.is_empty(), "{header}");
+    }
+}
+
 #[test]
 fn the_value_of_a_cookie_is_never_shown() {
     let judgement = judged(

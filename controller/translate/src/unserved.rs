@@ -9,18 +9,15 @@ use sluice_translate_engine::{DependencyTracker, Ingress, Kind, ObjectRef, Repor
 use crate::Options;
 use crate::annotations::{Annotations, Context};
 use crate::global::Globals;
-use crate::servers::{MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_PATHS, MAX_RULES};
+use crate::servers::{MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_PATHS, unservable_spec};
 
 /// Annotations that are read, however many paths there are.
 const MOST_BYTES: usize = MAX_ANNOTATION_BYTES_OF_ALL_PATHS / MAX_PATHS;
 
 /// True if no path of an Ingress is served as its owner wrote it.
 pub(crate) fn is_unserved(ingress: &Ingress, options: &Options) -> bool {
-    let Some(spec) = &ingress.spec else {
-        return false;
-    };
-    let rules = spec.rules.as_ref().map_or(0, Vec::len);
-    rules > MAX_RULES || (options.disable_catch_all && spec.default_backend.is_some())
+    let spec = ingress.spec.as_ref();
+    spec.is_some_and(|spec| unservable_spec(spec, options).is_some())
 }
 
 /// True if an Ingress that is not served may close paths, because it restricts access or because of another object.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::publications::Publications;
 use sluice_xds_delta::{Generation, Progress, Version};
 
-/// After this a stream that answers nothing decides nothing any more, as long as others do.
+/// After this a stream that answers nothing, or asks for no routes, decides nothing any more, as long as others do.
 const LOST: Duration = Duration::from_secs(10);
 
 /// Every stream that is open.
@@ -17,6 +17,8 @@ pub(crate) struct Streams {
     pub(crate) clients: BTreeMap<u64, Client>,
     /// Streams that did not answer in time: until they have caught up with this, nobody waits for them again.
     late: BTreeMap<u64, Late>,
+    /// Since when streams have listeners and no routes. A data plane asks for them at once; somebody who reads listeners never does.
+    without_routes: BTreeMap<u64, Instant>,
     /// Counts how often refusals came and went.
     pub(crate) revision: u64,
     /// When was published what they answer.
@@ -71,6 +73,11 @@ impl Streams {
         if self.late.get(&id).is_some_and(has_caught_up) {
             self.late.remove(&id);
         }
+        if progress.has_listeners && !progress.has_routes {
+            self.without_routes.entry(id).or_insert(now);
+        } else {
+            self.without_routes.remove(&id);
+        }
         let has_advanced = self.progress.insert(id, progress) != Some(progress);
         if has_advanced {
             self.note_answers(now);
@@ -97,12 +104,15 @@ impl Streams {
         self.progress.remove(&id);
         self.clients.remove(&id);
         self.late.remove(&id);
+        self.without_routes.remove(&id);
         self.note_answers(now);
     }
 
     fn is_lost(&self, id: u64, now: Instant) -> bool {
-        let late = self.late.get(&id);
-        late.is_some_and(|late| now.duration_since(late.since) >= LOST)
+        let late = self.late.get(&id).map(|late| late.since);
+        let without_routes = self.without_routes.get(&id).copied();
+        let mut since = late.into_iter().chain(without_routes);
+        since.any(|since| now.duration_since(since) >= LOST)
     }
 
     /// Data planes whose answers count: all of them, or those that are not lost, if there are any.
@@ -250,6 +260,24 @@ mod tests {
         assert!(!streams.have_decided(first, later), "it alone is left");
         streams.advance(1, at(first), now);
         assert!(streams.have_decided(first, later));
+    }
+
+    #[test]
+    fn who_reads_listeners_and_no_routes_holds_decisions_up_for_a_while_only() {
+        let (first, now) = (Generation::default().next(), Instant::now());
+        let mut streams = streams(&[at(first)]);
+        let reader = Progress {
+            has_routes: false,
+            ..at(first)
+        };
+        streams.advance(1, reader, now);
+        assert!(!streams.have_decided(first, now + LOST / 2));
+        streams.advance(1, reader, now + LOST / 2);
+        assert!(streams.have_decided(first, now + LOST));
+        streams.close(0, now);
+        assert!(!streams.have_decided(first, now + LOST), "no data plane");
+        streams.advance(1, at(first), now);
+        assert!(streams.have_decided(first, now), "it has asked for routes");
     }
 
     #[test]

@@ -74,7 +74,9 @@ pub(crate) use patterns::MAX_PATTERN_COST;
 use server_builder::ServerBuilder;
 pub(crate) use snippet_budget::MAX_SNIPPET_CONDITIONS;
 pub(crate) use tls_entries::MAX_TLS_ENTRIES;
-pub(crate) use unservable::{MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_RULES};
+pub(crate) use unservable::{
+    MAX_ANNOTATION_BYTES, MAX_ANNOTATION_BYTES_OF_ALL_PATHS, MAX_RULES, unservable_spec,
+};
 
 /// Collects the servers of some Ingresses.
 struct Assembly<'a> {

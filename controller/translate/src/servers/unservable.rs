@@ -22,7 +22,7 @@ pub(crate) const MAX_ANNOTATION_BYTES_OF_ALL_PATHS: usize = 2 << 20;
 pub(super) const NOT_SERVED_AND_CLOSED: &str = concat!("Ingress not served; ", closed_text!());
 
 /// Why an Ingress is not served at all.
-pub(super) struct Unservable {
+pub(crate) struct Unservable {
     pub(super) code: ReasonCode,
     pub(super) field: &'static str,
     pub(super) reason: String,
@@ -33,14 +33,6 @@ pub(super) struct Unservable {
 /// `None`: it can be served.
 pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unservable> {
     let spec = ingress.spec.as_ref()?;
-    let unservable = |code, field, reason| {
-        Some(Unservable {
-            code,
-            field,
-            reason,
-            may_restrict_access: false,
-        })
-    };
     if let Some(reason) = annotations_too_long(ingress, spec, &options.annotations_prefix) {
         return Some(Unservable {
             code: ReasonCode::LimitExceeded,
@@ -49,19 +41,27 @@ pub(super) fn unservable(ingress: &Ingress, options: &Options) -> Option<Unserva
             may_restrict_access: true,
         });
     }
-    if options.disable_catch_all && spec.default_backend.is_some() {
-        let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
-        return unservable(ReasonCode::NotPermitted, "spec.defaultBackend", reason);
-    }
+    unservable_spec(spec, options)
+}
+
+/// `None`: its rules and its default backend can be served.
+pub(crate) fn unservable_spec(spec: &IngressSpec, options: &Options) -> Option<Unservable> {
     let rules = spec.rules.as_ref().map(Vec::len).unwrap_or_default();
-    if rules > MAX_RULES {
-        return unservable(
-            ReasonCode::LimitExceeded,
-            "spec.rules",
-            format!("expected at most {MAX_RULES} rules, got {rules}"),
-        );
-    }
-    None
+    let (code, field, reason) = if options.disable_catch_all && spec.default_backend.is_some() {
+        let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
+        (ReasonCode::NotPermitted, "spec.defaultBackend", reason)
+    } else if rules > MAX_RULES {
+        let reason = format!("expected at most {MAX_RULES} rules, got {rules}");
+        (ReasonCode::LimitExceeded, "spec.rules", reason)
+    } else {
+        return None;
+    };
+    Some(Unservable {
+        code,
+        field,
+        reason,
+        may_restrict_access: false,
+    })
 }
 
 fn annotations_too_long(ingress: &Ingress, spec: &IngressSpec, prefix: &str) -> Option<String> {

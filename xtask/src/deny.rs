@@ -1,6 +1,6 @@
 //! Dependencies: their licences, sources and advisories, as `.ci/deny.toml` has them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
@@ -15,15 +15,10 @@ const DENY: Tool = Tool {
     features: None,
 };
 
-/// cargo-deny.
-pub(crate) fn program() -> Result<PathBuf> {
-    tool(&DENY)
-}
-
 /// Fails on the first finding. Without the database of advisories, which is at github.com, everything else is checked and that is
 /// said.
 pub(crate) fn all() -> Result<()> {
-    let program = program()?;
+    let program = tool(&DENY)?;
     let mut step = Step::start("licences, bans and sources of dependencies");
     step.run(&mut deny(
         &program,

@@ -14,11 +14,8 @@ use crate::{repository, target};
 
 /// Of each target.
 const SECONDS: u64 = 40;
-/// Side by side, by hand.
+/// Side by side.
 const AT_ONCE: usize = 2;
-/// The same in CI, which plays them for each change.
-const SECONDS_IN_CI: u64 = 20;
-const AT_ONCE_IN_CI: usize = 6;
 
 /// Counters for each edge, their places, and the operands of comparisons.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -26,27 +23,16 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-cov
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
 /// Targets to play, and for how long.
-pub(crate) struct Plan {
-    pub(crate) targets: Vec<String>,
-    pub(crate) seconds: u64,
-    pub(crate) at_once: usize,
+struct Plan {
+    targets: Vec<String>,
+    seconds: u64,
 }
 
 impl Plan {
-    /// All targets as CI has them: shorter, and more of them at once.
-    pub(crate) fn of_ci() -> Result<Plan> {
-        Ok(Plan {
-            targets: all()?,
-            seconds: SECONDS_IN_CI,
-            at_once: AT_ONCE_IN_CI,
-        })
-    }
-
     fn parse(arguments: &[String]) -> Result<Plan> {
         let mut plan = Plan {
             targets: Vec::new(),
             seconds: SECONDS,
-            at_once: AT_ONCE,
         };
         let known = all()?;
         let mut arguments = arguments.iter();
@@ -80,9 +66,9 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<()> {
 }
 
 /// Builds and runs them; what one finds is kept, and fails.
-pub(crate) fn run(plan: &Plan) -> Result<()> {
+fn run(plan: &Plan) -> Result<()> {
     let programs = build(&plan.targets)?;
-    for some in plan.targets.chunks(plan.at_once) {
+    for some in plan.targets.chunks(AT_ONCE) {
         let step = Step::start(&format!("fuzz {}, {} s", some.join(", "), plan.seconds));
         let running = some
             .iter()
@@ -140,7 +126,7 @@ fn all() -> Result<Vec<String>> {
 }
 
 /// Builds them; where they are.
-pub(crate) fn build(targets: &[String]) -> Result<PathBuf> {
+fn build(targets: &[String]) -> Result<PathBuf> {
     let (mut step, triple, folder) = (
         Step::start("fuzz targets"),
         host()?,

@@ -45,8 +45,7 @@ cargo xtask <task>
   plugin --url URL [--output DIR] [--arch amd64|arm64]... [--program amd64|arm64=PATH]...
                                    kubectl sluice for krew: archives, and the manifest for where they are published. --arch: for
                                    this one instead of both. --program: pack this one instead of building it
-  test [--lint] [--shipped] [ARGS] all tests; ARGS go to the test runner (a name to filter by).
-                                   --lint, or CI=true: format, clippy, documentation, dependencies and fuzz targets first.
+  test [--shipped] [ARGS]          all tests; ARGS go to the test runner (a name to filter by).
                                    --shipped: with release builds of the modules, which take longer
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
                                    plays a file of acceptance cases; fails when one of them does
@@ -154,7 +153,7 @@ mod tests {
             help.starts_with("  demo ") && help.ends_with("Ctrl-C"),
             "{help}"
         );
-        assert!(help_of("test").unwrap().contains("--lint"));
+        assert!(help_of("test").unwrap().contains("--shipped"));
         assert_eq!(help_of("nonsense"), None);
     }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::build::{self, Modules, cargo};
 use crate::step::say;
-use crate::{asan, deny, fuzz, lint, repository, setup};
+use crate::{asan, deny, lint, repository, setup};
 
 /// The runner's own variable; `--test-threads` wins over it.
 const THREADS: &str = "NEXTEST_TEST_THREADS";
@@ -276,22 +276,10 @@ pub(crate) fn docs() -> Result<()> {
 
 /// `cargo xtask test`. Nothing is printed after the runner's own last line.
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
-    let is_ours = |argument: &&String| *argument == "--lint" || *argument == "--shipped";
-    let (ours, arguments): (Vec<&String>, Vec<&String>) = arguments.iter().partition(is_ours);
-    let has = |option: &str| ours.iter().any(|argument| *argument == option);
-    let tested = || Tested::prepare(has("--shipped"));
-    let tested = if has("--lint") || env::var("CI").is_ok_and(|ci| ci == "true") {
-        let plan = fuzz::Plan::of_ci()?;
-        // Their builds take the cores that others leave: some wait for the network, and some are one crate at their end.
-        let builds = || deny::program().and_then(|_| fuzz::build(&plan.targets));
-        let (tested, _) = both(tested, builds)?;
-        lint::all()?;
-        deny::all()?;
-        fuzz::run(&plan)?;
-        tested
-    } else {
-        tested()?
-    };
+    let (ours, arguments): (Vec<&String>, Vec<&String>) = arguments
+        .iter()
+        .partition(|argument| *argument == "--shipped");
+    let tested = Tested::prepare(!ours.is_empty())?;
     match env::var("SLUICE_NGX_WASM") {
         Ok(binary) => say(&format!(
             "  managed nginx: Kong's ngx_wasm_module ({binary})"

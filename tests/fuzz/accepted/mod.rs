@@ -1,10 +1,10 @@
 //! Whatever tenants and the operator write, what comes of it is something that the data planes take: each world is given to a
 //! real Envoy, which has all of the last one, to a real `nginx -t`, and to the filter's tables. Nothing is ever refused.
 //!
-//! Each data plane plays for twenty seconds, in CI for more than a minute, always beginning with the same worlds, so that who
-//! changes something hears of that and of nothing else. `SLUICE_ACCEPTED_SECONDS=36000 cargo xtask test accepted` plays others for
-//! as long as it says. A world that is refused is shrunk and printed as manifests; its seed is printed and kept in `refused.txt`,
-//! whose worlds are played first.
+//! Each data plane plays for some seconds, always the same worlds, so that who changes something hears of that and of nothing else.
+//! `SLUICE_ACCEPTED_SECONDS=36000 cargo xtask test accepted` plays others for as long as it says, as a workflow does every day. A
+//! world that is refused is shrunk and printed as manifests; its seed is printed and kept in `refused.txt`, whose worlds are played
+//! first.
 
 mod envoy;
 mod filter;
@@ -31,6 +31,8 @@ use nginx::Tried;
 
 /// Seeds of worlds that were refused once; tests run in `tests/`.
 const REFUSED: &str = "fuzz/accepted/refused.txt";
+/// Time for the same worlds.
+const USUAL_TIME: Duration = Duration::from_secs(12);
 /// Worlds between two looks at the clock.
 const BATCH: u32 = 10;
 /// Worlds that are played however slow the machine is, and however fast.
@@ -83,14 +85,6 @@ fn search() -> Option<Duration> {
     ))
 }
 
-fn usual_time() -> Duration {
-    Duration::from_secs(if std::env::var_os("CI").is_some() {
-        75
-    } else {
-        20
-    })
-}
-
 /// Plays worlds until one is refused, and panics with the smallest that is.
 #[allow(
     clippy::print_stdout,
@@ -99,7 +93,7 @@ fn usual_time() -> Duration {
 fn play(ports: [u16; 2], mut check: impl FnMut(&World) -> Result<(), String>) {
     let (check, began) = (RefCell::new(&mut check), Instant::now());
     let (mut worlds, search) = (0, search());
-    let (time, most) = search.map_or((usual_time(), MOST), |time| (time, u32::MAX));
+    let (time, most) = search.map_or((USUAL_TIME, MOST), |time| (time, u32::MAX));
     while worlds < LEAST || (worlds < most && began.elapsed() < time) {
         let config = Config {
             rng_seed: if search.is_some() {

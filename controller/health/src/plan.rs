@@ -117,17 +117,21 @@ impl Plan {
             Some(targets) => updates.extend(self.set(id, Arc::new(targets), before, now, &jitter)),
             None => drop(before),
         }
-        // There may be room now for endpoints of others.
-        let crowded = namespace.and_then(|namespace| self.crowded.get(&namespace));
-        for other in crowded.cloned().unwrap_or_default() {
-            if other != *id
-                && let Some(before) = self.remove(&other)
-            {
-                let targets = Arc::clone(&before.targets);
-                updates.extend(self.set(&other, targets, Some(before), now, &jitter));
-            }
+        // There may be room now for endpoints of others. One that is still crowded has taken the last of it.
+        while let Some(other) = namespace.as_deref().and_then(|it| self.with_room(it))
+            && let Some(before) = self.remove(&other)
+        {
+            let targets = Arc::clone(&before.targets);
+            updates.extend(self.set(&other, targets, Some(before), now, &jitter));
         }
         updates
+    }
+
+    /// The next backend of a namespace for whose endpoints there is room now.
+    fn with_room(&self, namespace: &str) -> Option<BackendId> {
+        let checked = self.checked.get(namespace).copied().unwrap_or_default();
+        let crowded = self.crowded.get(namespace).filter(|_| checked < MOST)?;
+        crowded.first().cloned()
     }
 
     /// When something is to be done next.

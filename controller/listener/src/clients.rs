@@ -1,5 +1,5 @@
-//! Clients of a listener, within limits: one that says nothing, or says it slowly, holds no file descriptor for long, and many do not
-//! hold all.
+//! Clients of a listener, within limits: one that says nothing, or says it slowly, holds no file descriptor for long. Those that go on
+//! saying something may hold all places but a few, which are for addresses that have next to none: probes come from there.
 //!
 //! ```text
 //!   Listener --Clients::accept--> ConnectionPermit --serve.rs--> headers of a first request in time, and of the next --> Router
@@ -19,15 +19,23 @@ use tracing::{debug, warn};
 use crate::refused_peers::RefusedPeers;
 
 const FEW_ADDRESSES: usize = 64;
+/// Connections of an address for which there are places when all others are taken.
+const FEW: usize = 4;
+/// There is one of these places for so many others.
+const OTHERS: usize = 8;
+/// A /64 of IPv6 has as many connections as so many of its addresses: it may be one client's, or that of all pods of a node.
+const ADDRESSES_OF_NETWORK: usize = 4;
 
 /// Limits of a listener.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenerLimits {
     /// Time for the headers of a request. A connection of HTTP/1.1 without a request ends as late.
     pub header_timeout: Duration,
-    /// Connections at the same time. Further ones wait until one ends.
+    /// Connections at the same time. Further ones of addresses that have several are closed; others have an eighth of as many places more,
+    /// and wait when these are taken.
     pub max_connections: usize,
-    /// Connections of one address at the same time, of IPv6 of one /64. Further ones are closed, so that others have their turn.
+    /// Connections of one address at the same time; of one /64 of IPv6 four times as many. Further ones are closed, so that others have
+    /// their turn.
     pub max_connections_per_address: usize,
     /// Accepts HTTP/2 as well, which only data planes (gRPC) speak. Its connections live while the client answers pings.
     pub http2: bool,
@@ -95,18 +103,36 @@ pub fn with_write_timeout(
 
 /// Connections of a listener.
 pub(crate) struct Clients {
-    total: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+    /// Further places, of addresses with few connections.
+    kept_free: Arc<Semaphore>,
     per_address: usize,
-    by_address: BTreeMap<IpAddr, Arc<Semaphore>>,
-    /// Number of addresses at which those without connections are forgotten.
+    by_client: BTreeMap<Client, Arc<Semaphore>>,
+    /// Number of clients at which those without connections are forgotten.
     sweep_at: usize,
     refused: RefusedPeers,
 }
 
+/// Whose connections are counted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Client {
+    Address(IpAddr),
+    /// The first half of addresses of IPv6.
+    Network(u64),
+}
+
 /// Place of a connection, which is free when this is dropped.
 pub(crate) struct ConnectionPermit {
-    _of_total: Option<OwnedSemaphorePermit>,
-    _of_address: Option<OwnedSemaphorePermit>,
+    _place: Option<OwnedSemaphorePermit>,
+    _of_address: Option<AddressPermit>,
+}
+
+/// One of the connections of an address.
+struct AddressPermit {
+    _of_address: OwnedSemaphorePermit,
+    _of_network: Option<OwnedSemaphorePermit>,
+    /// Those that the address has, with this one.
+    number: usize,
 }
 
 /// The address has as many connections as it may.
@@ -116,9 +142,10 @@ impl Clients {
     /// So many connections, and so many of one address.
     pub(crate) fn new(total: usize, per_address: usize) -> Self {
         Clients {
-            total: Arc::new(Semaphore::new(total)),
+            places: Arc::new(Semaphore::new(total)),
+            kept_free: Arc::new(Semaphore::new(total / OTHERS)),
             per_address,
-            by_address: BTreeMap::new(),
+            by_client: BTreeMap::new(),
             sweep_at: FEW_ADDRESSES,
             refused: RefusedPeers::new(|_| ""),
         }
@@ -131,55 +158,95 @@ impl Clients {
         L::Addr: ClientAddress,
     {
         loop {
-            // The semaphore is never closed.
-            let of_total = Arc::clone(&self.total).acquire_owned().await.ok();
             let (stream, address) = listener.accept().await;
-            let Some(ip) = address.ip() else {
-                let permit = ConnectionPermit {
-                    _of_total: of_total,
-                    _of_address: None,
-                };
-                return (stream, address, permit);
-            };
-            match self.permit_of(ip) {
-                Ok(of_address) => {
-                    let permit = ConnectionPermit {
-                        _of_total: of_total,
-                        _of_address: Some(of_address),
-                    };
-                    return (stream, address, permit);
+            let of_address = match address.ip().map(|ip| (ip, self.permit_of(ip))) {
+                None => None,
+                Some((_, Ok(of_address))) => Some(of_address),
+                Some((ip, Err(TooMany))) => {
+                    self.warn_rejected(ip, &format!("limit {}", self.per_address));
+                    continue;
                 }
-                Err(TooMany) => self.warn_rejected(ip),
-            }
+            };
+            let place = match (self.free_place(of_address.as_ref()), &of_address) {
+                (None, Some(AddressPermit { number, .. })) if *number > FEW => {
+                    if let Some(ip) = address.ip() {
+                        self.warn_rejected(ip, "all places are taken");
+                    }
+                    continue;
+                }
+                // The semaphore is never closed.
+                (None, _) => Arc::clone(&self.places).acquire_owned().await.ok(),
+                (place, _) => place,
+            };
+            let permit = ConnectionPermit {
+                _place: place,
+                _of_address: of_address,
+            };
+            return (stream, address, permit);
         }
     }
 
-    fn permit_of(&mut self, ip: IpAddr) -> Result<OwnedSemaphorePermit, TooMany> {
-        let most = self.per_address;
-        if self.by_address.len() >= self.sweep_at {
-            self.by_address
-                .retain(|_, connections| connections.available_permits() < most);
-            self.sweep_at = FEW_ADDRESSES.max(2 * self.by_address.len());
+    fn free_place(&self, of_address: Option<&AddressPermit>) -> Option<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok();
+        let has_few = of_address.is_some_and(|of_address| of_address.number <= FEW);
+        let kept_free = || {
+            let kept_free = has_few.then(|| Arc::clone(&self.kept_free))?;
+            kept_free.try_acquire_owned().ok()
+        };
+        place.or_else(kept_free)
+    }
+
+    fn permit_of(&mut self, ip: IpAddr) -> Result<AddressPermit, TooMany> {
+        if self.by_client.len() >= self.sweep_at {
+            // One that has connections holds its semaphore by their permits.
+            self.by_client
+                .retain(|_, connections| Arc::strong_count(connections) > 1);
+            self.sweep_at = FEW_ADDRESSES.max(2 * self.by_client.len());
         }
-        let connections = self.by_address.entry(client(ip));
+        let of_network = match network(ip) {
+            None => None,
+            Some(network) => {
+                let most = ADDRESSES_OF_NETWORK * self.per_address;
+                Some(self.permit(Client::Network(network), most)?.0)
+            }
+        };
+        let (of_address, number) = self.permit(Client::Address(ip), self.per_address)?;
+        Ok(AddressPermit {
+            _of_address: of_address,
+            _of_network: of_network,
+            number,
+        })
+    }
+
+    /// A permit, and how many there are with it.
+    fn permit(
+        &mut self,
+        client: Client,
+        most: usize,
+    ) -> Result<(OwnedSemaphorePermit, usize), TooMany> {
+        let connections = self.by_client.entry(client);
         let connections = connections.or_insert_with(|| Arc::new(Semaphore::new(most)));
         let permit = Arc::clone(connections).try_acquire_owned();
-        permit.map_err(|_| TooMany)
+        let number = most - connections.available_permits();
+        permit.map(|permit| (permit, number)).map_err(|_| TooMany)
     }
 
-    fn warn_rejected(&mut self, ip: IpAddr) {
-        let reason = format!("too many connections (limit {})", self.per_address);
-        if let Some(line) = self.refused.refused(client(ip), &reason, Instant::now()) {
+    fn warn_rejected(&mut self, ip: IpAddr, limit: &str) {
+        let reason = format!("too many connections ({limit})");
+        let from = network(ip).map_or(ip, |network| {
+            Ipv6Addr::from_bits(u128::from(network) << 64).into()
+        });
+        if let Some(line) = self.refused.refused(from, &reason, Instant::now()) {
             warn!("{line}");
         }
     }
 }
 
-/// Whoever has an address of IPv6 has all of its /64.
-fn client(ip: IpAddr) -> IpAddr {
+/// The /64 of an address of IPv6.
+fn network(ip: IpAddr) -> Option<u64> {
     match ip {
-        IpAddr::V4(_) => ip,
-        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
+        IpAddr::V4(_) => None,
+        IpAddr::V6(ip) => u64::try_from(ip.to_bits() >> 64).ok(),
     }
 }
 
@@ -187,16 +254,57 @@ fn client(ip: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    /// How many an address gets, and then another one.
+    fn shares(one: &str, other: &str) -> [usize; 2] {
+        let (mut clients, mut kept) = (Clients::new(10_000, 8), Vec::new());
+        [one, other].map(|ip| {
+            let before = kept.len();
+            while let Ok(permit) = clients.permit_of(address(ip)) {
+                kept.push(permit);
+            }
+            kept.len() - before
+        })
+    }
+
     #[test]
-    fn a_client_has_all_addresses_of_its_network() {
-        for (one, other, is_same) in [
-            ("192.0.2.1", "192.0.2.1", true),
-            ("192.0.2.1", "192.0.2.2", false),
-            ("2001:db8::1", "2001:db8::2:3:4:5", true),
-            ("2001:db8:0:1::1", "2001:db8::1", false),
+    fn addresses_of_a_network_share_what_four_of_them_have() {
+        for (one, other) in [
+            ("192.0.2.1", "192.0.2.2"),
+            ("2001:db8::1", "2001:db8::2:3:4:5"),
+            ("2001:db8:0:1::1", "2001:db8::1"),
         ] {
-            let [first, second] = [one, other].map(|ip| client(ip.parse().unwrap()));
-            assert_eq!(first == second, is_same, "{one} {other}");
+            assert_eq!(shares(one, other), [8, 8], "{one} {other}");
+        }
+        let (mut clients, mut kept) = (Clients::new(10_000, 8), Vec::new());
+        for number in 0..8 {
+            let ip = address(&format!("2001:db8::{number}"));
+            kept.extend((0..8).filter_map(|_| clients.permit_of(ip).ok()));
+        }
+        assert_eq!(kept.len(), 8 * ADDRESSES_OF_NETWORK);
+    }
+
+    /// Whoever has many connections takes every place that there is, and then somebody comes who has none.
+    #[test]
+    fn there_is_a_place_for_addresses_with_few_connections_when_all_others_are_taken() {
+        const PER_ADDRESS: usize = 64;
+        let (mut clients, mut kept) = (Clients::new(512, PER_ADDRESS), Vec::new());
+        let mut connect = |ip: IpAddr| {
+            let of_address = clients.permit_of(ip).ok()?;
+            kept.push((clients.free_place(Some(&of_address))?, of_address));
+            Some(())
+        };
+        let many = |host: u8| IpAddr::V4([10, 0, 0, host].into());
+        let taken: usize = (0..9)
+            .map(|host| (0..PER_ADDRESS).map_while(|_| connect(many(host))).count())
+            .sum();
+        assert_eq!(taken, 512 + FEW, "the last of them had few");
+        for probe in ["192.0.2.1", "2001:db8::1"] {
+            let connected = (0..PER_ADDRESS).map_while(|_| connect(address(probe)));
+            assert_eq!(connected.count(), FEW, "{probe}");
         }
     }
 
@@ -207,9 +315,10 @@ mod tests {
         let kept: Vec<_> = (0..3).map(|number| clients.permit_of(ip(number))).collect();
         for number in 3..5000 {
             assert!(clients.permit_of(ip(number)).is_ok());
-            assert!(clients.by_address.len() <= 2 * FEW_ADDRESSES);
+            assert!(clients.by_client.len() <= 2 * FEW_ADDRESSES);
         }
-        assert!((0..3).all(|number| clients.by_address.contains_key(&ip(number))));
+        let is_known = |number| clients.by_client.contains_key(&Client::Address(ip(number)));
+        assert!((0..3).all(is_known));
         drop(kept);
     }
 }

@@ -197,6 +197,25 @@ fn a_namespace_has_so_many_endpoints_and_room_goes_to_those_that_have_none() {
     assert!(fixture.plan.checked.is_empty() && fixture.plan.due.is_empty());
 }
 
+/// A crowd costs what there is room for, not what it is.
+#[test]
+fn a_crowd_is_looked_at_only_where_there_is_room() {
+    let (mut fixture, first) = (Fixture::new(), id("a/0"));
+    fixture.follow(&first, Some(targets("a", 0..MOST)));
+    for n in 0..20 {
+        let one = Some(targets("a", [2000 + n]));
+        let told = fixture.follow(&id(&format!("a/web-{n:02}")), one);
+        assert_eq!(told.len(), 1, "itself");
+        assert_eq!(fixture.plan.with_room("a"), None);
+    }
+    let told = fixture.follow(&first, Some(targets("a", 3..MOST)));
+    let told: Vec<BackendId> = told.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(told, ["a/web-00", "a/web-01", "a/web-02"].map(id));
+    assert_eq!(fixture.plan.with_room("a"), None);
+    fixture.plan.checked.insert("a".to_owned(), MOST - 1);
+    assert_eq!(fixture.plan.with_room("a"), Some(id("a/web-03")));
+}
+
 /// Whatever comes and goes, each endpoint that is followed is due, waits for a turn, or is being checked.
 #[test]
 fn no_endpoint_is_forgotten() {

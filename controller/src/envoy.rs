@@ -10,18 +10,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use axum::Router;
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use futures::stream;
 use hyper::Method;
 use sluice_dataplane::envoy::{Envoy, admin};
 use sluice_dataplane::private_file;
 use sluice_dataplane::run_dir::RunDir;
 use sluice_listener::{ListenerLimits, serve_router, with_write_timeout};
-use sluice_metrics::{DataPlaneMetrics, Identity, Running};
+use sluice_metrics::{DataPlaneMetrics, Identity, Page, Pages, Running, SharedAnswer};
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
@@ -31,6 +33,9 @@ use tracing::{error, info};
 use crate::args::RunEnvoy;
 use crate::signals::Signals;
 use crate::{data_plane, log};
+
+/// The content type of Prometheus' own text format.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter(), args.log.log_format);
@@ -56,6 +61,9 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
         admin_socket: envoy.admin_socket().to_owned(),
         leaving,
         metrics: DataPlaneMetrics::new(&identity, running).context("metrics")?,
+        ready: SharedAnswer::default(),
+        page: SharedAnswer::default(),
+        pages: Pages::default(),
     };
     serve_health(args, health, &tasks).await?;
     let (stop, stopped) = watch::channel(false);
@@ -109,20 +117,46 @@ fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddre
     })
 }
 
-/// Inputs of health probes and of metrics.
+/// Inputs of health probes and of metrics. Both ask Envoy's main thread, which has more to do: answers are shared.
 #[derive(Clone)]
 struct Health {
     admin_socket: PathBuf,
     leaving: watch::Receiver<bool>,
     metrics: DataPlaneMetrics,
+    ready: SharedAnswer<Result<(), String>>,
+    page: SharedAnswer<Result<Page, String>>,
+    pages: Pages,
 }
 
 impl Health {
     /// Fails with what keeps requests from being served.
-    async fn ready(&self) -> anyhow::Result<()> {
-        ensure!(!*self.leaving.borrow(), "stopping");
-        admin::serving(&self.admin_socket).await?;
-        Ok(())
+    async fn ready(&self) -> Result<(), String> {
+        if *self.leaving.borrow() {
+            return Err("stopping".to_owned());
+        }
+        let ask = || {
+            let socket = self.admin_socket.clone();
+            async move {
+                let serving = admin::serving(&socket).await;
+                serving.map(drop).map_err(|error| format!("{error:#}"))
+            }
+        };
+        self.ready.get(ask).await
+    }
+
+    /// Envoy's own, and what ingress-nginx says of its nginx.
+    async fn page(&self) -> Result<Page, String> {
+        let ask = || {
+            let (socket, metrics) = (self.admin_socket.clone(), self.metrics.clone());
+            let pages = self.pages.clone();
+            async move {
+                pages.tidy();
+                let envoy = admin::page(&socket, Method::GET, "/stats/prometheus").await;
+                let envoy = envoy.map_err(|error| format!("{error:#}"))?;
+                Ok(pages.add([envoy, metrics.text().await.into()]))
+            }
+        };
+        self.page.get(ask).await
     }
 }
 
@@ -165,16 +199,100 @@ async fn readyz(State(health): State<Health>) -> Response {
         Ok(()) => "ok\n".into_response(),
         Err(error) => (
             StatusCode::SERVICE_UNAVAILABLE,
-            format!("not ready: {error:#}\n"),
+            format!("not ready: {error}\n"),
         )
             .into_response(),
     }
 }
 
-/// Envoy's own, and what ingress-nginx says of its nginx; nothing else of Envoy's admin interface.
+/// Nothing else of Envoy's admin interface.
 async fn metrics(State(health): State<Health>) -> Response {
-    match admin::call(&health.admin_socket, Method::GET, "/stats/prometheus").await {
-        Ok(text) => (text + &health.metrics.text().await).into_response(),
-        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
+    match health.page().await {
+        Ok(page) => {
+            let body = Body::from_stream(stream::iter(page));
+            ([(header::CONTENT_TYPE, TEXT)], body).into_response()
+        }
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{UnixListener, UnixStream};
+
+    use super::*;
+
+    /// Answers for Envoy, and counts.
+    async fn admin(listener: UnixListener, asked: Arc<AtomicUsize>) {
+        while let Ok((stream, _)) = listener.accept().await {
+            answer(stream, &asked).await.unwrap();
+        }
+    }
+
+    async fn answer(mut stream: UnixStream, asked: &AtomicUsize) -> std::io::Result<()> {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await?);
+        }
+        let is_counted = [&b"GET /ready"[..], b"GET /stats/prometheus"]
+            .iter()
+            .any(|path| head.starts_with(path));
+        asked.fetch_add(usize::from(is_counted), Ordering::SeqCst);
+        let body = r#"{"listener_statuses": []}"#;
+        let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length";
+        let answer = format!("{head}: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).await
+    }
+
+    /// Of an Envoy at this socket. The sender says that it leaves.
+    fn health(admin_socket: &Path) -> (Health, watch::Sender<bool>) {
+        let running = sluice_dataplane::envoy::Running {
+            admin_socket: admin_socket.to_owned(),
+            pid: Default::default(),
+        };
+        let (leave, leaving) = watch::channel(false);
+        let metrics = DataPlaneMetrics::new(&Identity::default(), Running::Envoy(running));
+        let health = Health {
+            admin_socket: admin_socket.to_owned(),
+            leaving,
+            metrics: metrics.unwrap(),
+            ready: SharedAnswer::default(),
+            page: SharedAnswer::default(),
+            pages: Pages::default(),
+        };
+        (health, leave)
+    }
+
+    #[tokio::test]
+    async fn however_many_ask_envoy_is_asked_once_and_who_leaves_says_so_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("admin.sock");
+        let asked = Arc::new(AtomicUsize::new(0));
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (health, leave) = health(&socket);
+        let ask = async {
+            let many = || (0..100).map(|_| health.clone());
+            let ready = many().map(|health| async move { health.ready().await });
+            let ready = futures::future::join_all(ready).await;
+            assert!(ready.iter().all(|ready| {
+                let reason = ready.as_ref().unwrap_err();
+                reason.starts_with("it has no listener")
+            }));
+            assert_eq!(asked.load(Ordering::SeqCst), 1, "for its readiness");
+            let pages = many().map(|health| async move { health.page().await.is_ok() });
+            let pages = futures::future::join_all(pages).await;
+            assert!(pages.iter().all(|is_there| *is_there));
+            assert_eq!(asked.load(Ordering::SeqCst), 2, "for its statistics");
+            leave.send(true).unwrap();
+            assert_eq!(health.ready().await, Err("stopping".to_owned()));
+        };
+        tokio::select! {
+            () = ask => {}
+            () = admin(listener, asked.clone()) => panic!("the admin interface is gone"),
+        }
     }
 }

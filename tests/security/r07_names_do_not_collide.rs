@@ -1,5 +1,5 @@
 //! R7: two names never meet in something that is made of them: not in a file, a key, a counter, or the name of a backend, also
-//! where they would be the same once joined by a hyphen, a dot or an underscore.
+//! where they would be the same once joined by a hyphen, a dot, an underscore or nothing.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,8 @@ use sluice_tests::echo::{Echo, EchoIdentity, Setup};
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::{self, Ingress, Manifests};
 use sluice_tests::ports::Network;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::wait;
 use sluice_translate::{Object, Options, Resources, translate};
 
 use crate::setup::{Plane, on_every_plane};
@@ -20,12 +22,14 @@ use crate::setup::{Plane, on_every_plane};
 on_every_plane!(joined_names_do_not_collide);
 
 /// Namespaces and names that come to the same text in some way of joining them.
-const COLLIDING: [(&str, &str); 5] = [
+const COLLIDING: [(&str, &str); 7] = [
     ("a", "b-c"),
     ("a-b", "c"),
     ("a", "b.c"),
     ("a", "b-c-80"),
     ("a-b", "c-80"),
+    ("a", "bc"),
+    ("ab", "c"),
 ];
 
 fn host(namespace: &str, name: &str) -> String {
@@ -51,7 +55,33 @@ fn ingresses(namespace: &str, name: &str) -> [Value; 2] {
     [guarded.to_json(), counted.to_json()]
 }
 
-/// Each has its own pod, its own password, and a counter of its own.
+/// Waits until each Ingress has its one request with the right password, and no more, in metrics of its own.
+async fn are_counted_apart(sluice: &Sluice) -> Result<()> {
+    let counts = async || {
+        let page = http::get(sluice.health(), "metrics", "/metrics")
+            .await
+            .ok()?
+            .text();
+        let is_counted = |(namespace, name): (&str, &str)| {
+            let labels = [
+                format!("namespace=\"{namespace}\""),
+                format!("ingress=\"{name}\""),
+                "status=\"200\"".to_owned(),
+            ];
+            page.lines().any(|line| {
+                line.starts_with("nginx_ingress_controller_requests{")
+                    && labels.iter().all(|label| line.contains(label))
+                    && line.ends_with(" 1")
+            })
+        };
+        COLLIDING.into_iter().all(is_counted).then_some(())
+    };
+    wait::until("each Ingress to be counted by itself", counts)
+        .await
+        .map(drop)
+}
+
+/// Each has its own pod, its own password, a counter of its own, and metrics of its own.
 async fn joined_names_do_not_collide(plane: Plane) -> Result<()> {
     let (network, manifests) = (Network::reserve()?, Manifests::new()?);
     let (mut pods, mut objects) = (Vec::new(), Vec::new());
@@ -76,7 +106,9 @@ async fn joined_names_do_not_collide(plane: Plane) -> Result<()> {
     }
     let documents: Vec<String> = objects.iter().map(Value::to_string).collect();
     manifests.write("all.yaml", &documents.join("\n---\n"))?;
-    let sluice = plane.options(&manifests).start().await?;
+    let options = plane.options(&manifests);
+    let options = options.arguments(vec!["--enable-metrics".to_owned()]);
+    let sluice = options.start().await?;
     for (namespace, name) in COLLIDING {
         let guarded = format!("guarded.{}", host(namespace, name));
         for (number, owner) in COLLIDING.into_iter().enumerate() {
@@ -106,6 +138,7 @@ async fn joined_names_do_not_collide(plane: Plane) -> Result<()> {
             "{counted} has no limit: {statuses:?}"
         );
     }
+    are_counted_apart(&sluice).await?;
     sluice.stop()
 }
 

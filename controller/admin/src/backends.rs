@@ -128,7 +128,8 @@ impl<'a> Uses<'a> {
                     .or_default();
                 paths.push(location.matches.path.text());
                 for canary in &location.canaries {
-                    uses.canaries.insert(&canary.backend, canary);
+                    let backends = canary.backends();
+                    uses.canaries.extend(backends.map(|id| (id, canary)));
                     let alternatives = uses.alternatives.entry(main).or_default();
                     if !alternatives.contains(&&canary.backend) {
                         alternatives.push(&canary.backend);

@@ -1,10 +1,12 @@
 //! Endpoints for the kubelet and Prometheus on `--healthz-port`: health and metrics, read only.
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use futures::stream;
 
 use super::health::Health;
 use sluice_metrics::Metrics;
@@ -32,6 +34,15 @@ pub(super) async fn healthz(State(health): State<Health>) -> (StatusCode, String
     }
 }
 
-async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, TEXT)], metrics.text().await)
+async fn scrape(State(metrics): State<Metrics>) -> Response {
+    match metrics.page().await {
+        Some(page) => {
+            let body = Body::from_stream(stream::iter(page));
+            ([(header::CONTENT_TYPE, TEXT)], body).into_response()
+        }
+        None => {
+            let text = "metrics could not be read; the log says why\n";
+            (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
+        }
+    }
 }

@@ -1,16 +1,16 @@
 //! Results and durations of admission reviews.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use prometheus::{Gauge, IntCounterVec, Registry};
+use prometheus::{Gauge, Registry};
 use sluice_translate as translate;
 
-use super::cap::{Cap, OTHER};
 use super::controller::{opts, register};
+use super::label::Label;
+use super::room::{ROOM, Room, cost};
+use super::series::{Family, Series};
 
-/// Ingresses that are counted by name: anybody who may create one can invent names.
-const MOST_INGRESSES: usize = 10_000;
 /// No name of an object is longer. Longer ones are not from the API server, and are not kept.
 const LONGEST_NAME: usize = 253;
 
@@ -19,30 +19,41 @@ const LONGEST_NAME: usize = 253;
 pub struct Admission(Arc<Families>);
 
 struct Families {
-    success: IntCounterVec,
-    errors: IntCounterVec,
+    checks: Series<2, Checks>,
     tested: Gauge,
     tested_duration: Gauge,
     rendered: Gauge,
     render_duration: Gauge,
     config_size: Gauge,
     roundtrip_duration: Gauge,
-    names: Cap,
+    /// Of names: anybody who may create an Ingress can invent some.
+    room: Mutex<Room>,
+}
+
+/// Results for one Ingress.
+#[derive(Clone, Default)]
+struct Checks {
+    success: u64,
+    errors: u64,
+}
+
+/// One that did not happen is no series.
+fn some(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
 }
 
 impl Admission {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
         let gauge =
             |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
-        let counter = |name: &str, help: &str| {
-            register(
-                registry,
-                IntCounterVec::new(opts(name, help), &["namespace", "ingress"])?,
-            )
-        };
+        let success = "Ingresses that admission let in";
+        let errors = "Ingresses that admission refused";
+        let checks = vec![
+            Family::counter("check_success", success, |row: &Checks| some(row.success)),
+            Family::counter("check_errors", errors, |row: &Checks| some(row.errors)),
+        ];
         Ok(Admission(Arc::new(Families {
-            success: counter("check_success", "Ingresses that admission let in")?,
-            errors: counter("check_errors", "Ingresses that admission refused")?,
+            checks: Series::register(registry, ["namespace", "ingress"], checks)?,
             tested: gauge(
                 "admission_tested_ingresses",
                 "Ingresses that the last question was judged with",
@@ -67,7 +78,7 @@ impl Admission {
                 "admission_roundtrip_duration",
                 "Seconds from the last question to its answer",
             )?,
-            names: Cap::new(MOST_INGRESSES),
+            room: Mutex::new(Room::new(ROOM)),
         })))
     }
 
@@ -80,21 +91,23 @@ impl Admission {
         took: Duration,
     ) {
         let families = &self.0;
-        let counter = if admission.is_allowed() {
-            &families.success
-        } else {
-            &families.errors
-        };
         let are_names = [namespace, ingress]
             .iter()
             .all(|name| name.len() <= LONGEST_NAME);
-        let known = are_names && families.names.admits(&[namespace, ingress]);
-        let labels = if known {
-            [namespace, ingress]
-        } else {
-            [OTHER, OTHER]
+        let is_admitted = |labels: &[Label; 2]| {
+            let [namespace, _] = labels;
+            let mut room = families.room.lock().unwrap_or_else(PoisonError::into_inner);
+            are_names && room.take(namespace, cost(labels))
         };
-        counter.with_label_values(&labels).inc();
+        let labels = [Label::of(namespace), Label::of(ingress)];
+        let others = |_: &[Label; 2]| [Label::other(), Label::other()];
+        families.checks.change(labels, is_admitted, others, |row| {
+            if admission.is_allowed() {
+                row.success += 1;
+            } else {
+                row.errors += 1;
+            }
+        });
         let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
         for ingresses in [&families.tested, &families.rendered] {
             ingresses.set(count(admission.looked_at));

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use prometheus::{GaugeVec, Registry};
+use prometheus::Registry;
 use sluice_ir::{Config, SecretId, SecretValue};
 use sluice_translate::{CertInfo, ObjectKey, ids};
 
 use super::Identity;
-use super::cap::{Cap, OTHER};
-use super::controller::{opts, register};
+use super::label::Label;
+use super::room::cost;
+use super::series::Series;
 
-/// Tenants choose hosts and Secrets.
-const MOST_SERIES: usize = 10_000;
+/// Bytes of the labels of all certificates: 10,000 hosts. Tenants choose hosts, Secrets and what is in them.
+const MOST: usize = 5_000_000;
 const EXPIRE: [&str; 5] = ["namespace", "class", "host", "secret_name", "identifier"];
 const INFO: [&str; 9] = [
     "namespace",
@@ -26,11 +27,13 @@ const INFO: [&str; 9] = [
     "public_key_algorithm",
 ];
 
+type InfoLabels = [Label; INFO.len()];
+
 /// The handles are shared with the registry.
 pub(super) struct Certificates {
-    class: String,
-    expire: GaugeVec,
-    info: GaugeVec,
+    class: Label,
+    expire: Series<{ EXPIRE.len() }, f64>,
+    info: Series<{ INFO.len() }, f64>,
     /// Parsed chains: parsing them at every scrape would cost more than the scrape.
     read: Mutex<HashMap<SecretId, (String, CertInfo)>>,
 }
@@ -38,20 +41,19 @@ pub(super) struct Certificates {
 impl Certificates {
     /// With the labels of ingress-nginx, which are those of the certificate and not of the controller.
     pub(super) fn register(registry: &Registry, identity: &Identity) -> prometheus::Result<Self> {
-        let gauge = |name: &str, help: &str, labels: &[&str]| {
-            register(registry, GaugeVec::new(opts(name, help), labels)?)
-        };
         Ok(Certificates {
-            class: identity.class.clone(),
-            expire: gauge(
+            class: Label::of(&identity.class),
+            expire: Series::gauge(
+                registry,
                 "ssl_expire_time_seconds",
                 "End of the certificate of a host, in seconds since 1970",
-                &EXPIRE,
+                EXPIRE,
             )?,
-            info: gauge(
+            info: Series::gauge(
+                registry,
                 "ssl_certificate_info",
                 "A constant 1, labelled with what a certificate is",
-                &INFO,
+                INFO,
             )?,
             read: Mutex::default(),
         })
@@ -61,9 +63,7 @@ impl Certificates {
     pub(super) fn refresh(&self, config: &Config) {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.retain(|id, (chain, _)| chain_of(config, id) == Some(chain.as_str()));
-        self.expire.reset();
-        self.info.reset();
-        let series = Cap::new(MOST_SERIES);
+        let mut hosts = Vec::new();
         for (host, id) in presented(config) {
             let Some(chain) = chain_of(config, id) else {
                 continue;
@@ -73,43 +73,71 @@ impl Certificates {
             {
                 read.insert(id.clone(), (chain.to_owned(), info));
             }
-            if let Some((_, info)) = read.get(id) {
-                self.show(&host, id, info, series.admits(&[&host]));
+            if let Some((_, info)) = read.get(id)
+                && let Some(ObjectKey { namespace, name }) = ids::secret_of(id)
+            {
+                let labels = self.labels(&host, [&namespace, &name], info);
+                hosts.push((labels, seconds(info.expires)));
             }
         }
+        self.show(by_turns(hosts));
     }
 
-    fn show(&self, host: &str, id: &SecretId, info: &CertInfo, is_shown: bool) {
-        if !is_shown {
-            // Of all others together, the one that ends first.
-            let others = self
-                .expire
-                .with_label_values(&[OTHER, &self.class, OTHER, OTHER, OTHER]);
-            let (known, expires) = (others.get(), seconds(info.expires));
-            others.set(if known == 0.0 {
-                expires
-            } else {
-                known.min(expires)
-            });
-            return;
-        }
-        let Some(ObjectKey { namespace, name }) = ids::secret_of(id) else {
-            return;
-        };
+    fn labels(&self, host: &str, secret: [&str; 2], info: &CertInfo) -> InfoLabels {
+        let [namespace, name] = secret.map(Label::of);
         let identifier = format!("{}-{}", info.issuer_serial_number, info.serial_number);
-        let labels = [&namespace, self.class.as_str(), host, &name, &identifier];
-        self.expire
-            .with_label_values(&labels)
-            .set(seconds(info.expires));
-        let more = [
-            info.issuer_organization.as_str(),
-            &info.issuer_common_name,
-            &info.serial_number,
-            info.key_algorithm,
-        ];
-        let labels: Vec<&str> = labels.into_iter().chain(more).collect();
-        self.info.with_label_values(&labels).set(1.0);
+        [
+            namespace,
+            self.class.clone(),
+            Label::of(host),
+            name,
+            Label::of(&identifier),
+            Label::of(&info.issuer_organization),
+            Label::of(&info.issuer_common_name),
+            Label::of(&info.serial_number),
+            Label::of(info.key_algorithm),
+        ]
     }
+
+    /// The first ones, as many as there is room for. Of all others together, the one that ends first.
+    fn show(&self, hosts: Vec<(InfoLabels, f64)>) {
+        let mut left = MOST;
+        let mut others: Option<f64> = None;
+        let (mut expire, mut info) = (Vec::new(), Vec::new());
+        for (labels, expires) in hosts {
+            let cost = cost(&labels);
+            if cost > left {
+                left = 0;
+                others = Some(others.map_or(expires, |known| known.min(expires)));
+                continue;
+            }
+            left -= cost;
+            let [namespace, class, host, secret, identifier, ..] = labels.clone();
+            expire.push(([namespace, class, host, secret, identifier], expires));
+            info.push((labels, 1.0));
+        }
+        if let Some(expires) = others {
+            let [namespace, host, secret, identifier] = [(); 4].map(|()| Label::other());
+            let labels = [namespace, self.class.clone(), host, secret, identifier];
+            expire.push((labels, expires));
+        }
+        self.expire.show(expire);
+        self.info.show(info);
+    }
+}
+
+/// The first host of each namespace, then the second ones: whoever has many comes after all others.
+fn by_turns(hosts: Vec<(InfoLabels, f64)>) -> Vec<(InfoLabels, f64)> {
+    let mut turns: HashMap<Label, usize> = HashMap::new();
+    let numbered = hosts.into_iter().map(|host| {
+        let [namespace, ..] = &host.0;
+        let turn = turns.entry(namespace.clone()).or_default();
+        *turn += 1;
+        (*turn, host)
+    });
+    let mut numbered: Vec<_> = numbered.collect();
+    numbered.sort_by_key(|(turn, _)| *turn);
+    numbered.into_iter().map(|(_, host)| host).collect()
 }
 
 /// Hosts with the certificate that each presents; `_` presents the operator's.
@@ -210,5 +238,46 @@ mod tests {
         config.tls.clear();
         certificates.refresh(&config);
         assert!(!shown(&registry).contains("a.example"));
+    }
+
+    #[test]
+    fn hosts_of_a_namespace_with_many_come_after_those_of_others() {
+        let host = |namespace: &str, host: &str| {
+            let mut labels = [(); INFO.len()].map(|()| Label::of(""));
+            labels[0] = Label::of(namespace);
+            labels[2] = Label::of(host);
+            (labels, 0.0)
+        };
+        let hosts = [("many", "a"), ("many", "b"), ("many", "c"), ("few", "d")];
+        let hosts = hosts
+            .map(|(namespace, name)| host(namespace, name))
+            .to_vec();
+        let order: Vec<String> = by_turns(hosts)
+            .iter()
+            .map(|(labels, _)| labels[2].as_str().to_owned())
+            .collect();
+        assert_eq!(order, ["a", "d", "b", "c"]);
+    }
+
+    #[test]
+    fn labels_of_all_certificates_take_no_more_than_their_room_and_the_rest_is_one_series() {
+        let registry = Registry::new();
+        let certificates = Certificates::register(&registry, &Identity::default()).unwrap();
+        let long = "l".repeat(256);
+        let hosts = (0..4_000).map(|number| {
+            let mut labels = [(); INFO.len()].map(|()| Label::of(&long));
+            labels[2] = Label::of(&format!("{number}.example"));
+            (labels, f64::from(10_000 - number))
+        });
+        certificates.show(hosts.collect());
+        let page = shown(&registry);
+        let info: usize = page
+            .lines()
+            .filter(|line| line.contains("ssl_certificate_info{"))
+            .map(str::len)
+            .sum();
+        assert!((MOST / 2..MOST * 6 / 5).contains(&info), "{info} bytes");
+        let rest = page.lines().find(|line| line.contains("host=\"_other\""));
+        assert!(rest.is_some_and(|line| line.ends_with(" 6001")), "{rest:?}");
     }
 }

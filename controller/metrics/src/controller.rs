@@ -1,21 +1,21 @@
 //! The controller's own work: publications, rejections, reports, and Ingresses without endpoints.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{Gauge, IntCounter, Opts, Registry};
 use sluice_ir::{Backend, Config};
 use sluice_translate::{Kind, ObjectKey, Snapshot, Updated, ids};
 use sluice_xds::RouteCache;
 use sluice_xds::render::balances_natively;
 use sluice_xds_server::Store;
 
+use super::label::Label;
+use super::series::{Family, PREFIX, Series};
 use sluice_state::View;
-
-pub(super) const PREFIX: &str = "nginx_ingress_controller";
 
 /// The controller's own metrics. The handles are shared with the registry.
 #[derive(Clone)]
@@ -30,18 +30,16 @@ struct Families {
     /// nginx rejected its last configuration, and serves the one before.
     refused: AtomicBool,
     unwritten: AtomicBool,
-    orphan_ingress: GaugeVec,
-    held_ingress: GaugeVec,
-    unhealthy: GaugeVec,
-    reports: GaugeVec,
-    routes: GaugeVec,
-    data_planes: GaugeVec,
+    orphan_ingress: Series<3, f64>,
+    held_ingress: Series<2, f64>,
+    unhealthy: Series<2, f64>,
+    reports: Series<2, f64>,
+    routes: Series<1, f64>,
+    data_planes: Series<1, f64>,
     translated: IntCounter,
     resolved: IntCounter,
     rendered: IntCounter,
-    reloads: IntCounterVec,
-    /// Scrapes may come together; each refreshes what it shows.
-    refreshing: Mutex<()>,
+    reloads: Series<1, u64>,
 }
 
 impl Controller {
@@ -50,9 +48,6 @@ impl Controller {
             |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
         let counter =
             |name: &str, help: &str| register(registry, IntCounter::with_opts(opts(name, help))?);
-        let labelled = |name: &str, help: &str, labels: &[&str]| {
-            register(registry, GaugeVec::new(opts(name, help), labels)?)
-        };
         build_info(registry)?;
         Ok(Controller(Arc::new(Families {
             config_hash: gauge("config_hash", "Hash of the configuration that is published")?,
@@ -71,21 +66,24 @@ impl Controller {
             errors: errors_counter(registry)?,
             refused: AtomicBool::new(false),
             unwritten: AtomicBool::new(false),
-            orphan_ingress: labelled(
+            orphan_ingress: Series::gauge(
+                registry,
                 "orphan_ingress",
                 "1 for an Ingress that leads to no Service, or to one without endpoints",
-                &["namespace", "ingress", "type"],
+                ["namespace", "ingress", "type"],
             )?,
-            held_ingress: labelled(
+            held_ingress: Series::gauge(
+                registry,
                 "refused_ingress",
                 "1 for an Ingress of which a data plane refuses something, which is held back",
-                &["namespace", "ingress"],
+                ["namespace", "ingress"],
             )?,
             unhealthy: unhealthy_gauge(registry)?,
-            reports: labelled(
+            reports: Series::gauge(
+                registry,
                 "reports",
                 "Reports that hold, by severity and reason code; log lines, Events and sluice lint say the same",
-                &["severity", "reason"],
+                ["severity", "reason"],
             )?,
             routes: routes_gauge(registry)?,
             data_planes: data_planes_gauge(registry)?,
@@ -102,7 +100,6 @@ impl Controller {
                 "Hosts of which the routes were made again for Envoy",
             )?,
             reloads: reloads_counter(registry)?,
-            refreshing: Mutex::new(()),
         })))
     }
 
@@ -135,7 +132,11 @@ impl Controller {
 
     /// nginx has been reloaded, for this reason.
     pub fn reloaded(&self, reason: &str) {
-        self.0.reloads.with_label_values(&[reason]).inc();
+        let any = |labels: &[Label; 1]| labels.clone();
+        let count = |reloads: &mut u64| *reloads += 1;
+        self.0
+            .reloads
+            .change([Label::of(reason)], |_| true, any, count);
     }
 
     /// nginx did not take a configuration.
@@ -154,22 +155,13 @@ impl Controller {
 
     /// These Ingresses have something that a data plane refuses.
     pub fn held(&self, ingresses: &BTreeSet<ObjectKey>) {
-        let gauge = &self.0.held_ingress;
-        gauge.reset();
-        for key in ingresses {
-            gauge
-                .with_label_values(&[&*key.namespace, &key.name])
-                .set(1.0);
-        }
+        let held = ingresses.iter().map(|key| (labels(key), 1.0));
+        self.0.held_ingress.show(held);
     }
 
     /// Brings up to date what is read off others.
     pub(super) fn refresh(&self, view: &View, store: &Store) {
         let families = &self.0;
-        let _alone = families
-            .refreshing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
         let refused =
             families.refused.load(Ordering::Acquire) || families.unwritten.load(Ordering::Acquire);
         let accepted = view.progress().is_published() && !refused && store.refusals().is_empty();
@@ -177,19 +169,28 @@ impl Controller {
         families
             .errors
             .inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
-        families.orphan_ingress.reset();
         let snapshot = view.snapshot();
-        orphans(&snapshot, &families.orphan_ingress);
-        routes(snapshot.config(), &families.routes);
-        families.unhealthy.reset();
-        unhealthy(&snapshot, &families.unhealthy);
-        data_planes(store, &families.data_planes);
-        families.reports.reset();
-        for report in snapshot.reports() {
-            let labels = [&*report.severity.to_string(), report.code.as_str()];
-            families.reports.with_label_values(&labels).inc();
-        }
+        families.orphan_ingress.show(orphans(&snapshot));
+        families.routes.show(routes(snapshot.config()));
+        families.unhealthy.show(unhealthy(&snapshot));
+        families.data_planes.show(data_planes(store));
+        families.reports.show(reports(&snapshot));
     }
+}
+
+/// Those of an object that is named.
+fn labels(key: &ObjectKey) -> [Label; 2] {
+    [Label::of(&key.namespace), Label::of(&key.name)]
+}
+
+fn reports(snapshot: &Snapshot) -> HashMap<[Label; 2], f64> {
+    let mut all = HashMap::new();
+    for report in snapshot.reports() {
+        let severity = Label::of(&report.severity.to_string());
+        let labels = [severity, Label::of(report.code.as_str())];
+        *all.entry(labels).or_default() += 1.0;
+    }
+    all
 }
 
 fn errors_counter(registry: &Registry) -> prometheus::Result<IntCounter> {
@@ -197,61 +198,54 @@ fn errors_counter(registry: &Registry) -> prometheus::Result<IntCounter> {
     register(registry, IntCounter::with_opts(opts("errors", help))?)
 }
 
-fn reloads_counter(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+fn reloads_counter(registry: &Registry) -> prometheus::Result<Series<1, u64>> {
     let help = "Reloads of nginx, by the reason for them";
-    let opts = opts("nginx_reloads_total", help);
-    register(registry, IntCounterVec::new(opts, &["reason"])?)
+    let reloads = Family::counter("nginx_reloads_total", help, |reloads| Some(*reloads));
+    Series::register(registry, ["reason"], vec![reloads])
 }
 
-fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {
+fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<Series<2, f64>> {
     let help = "Endpoints of a Service that fail their health checks";
-    let opts = opts("unhealthy_endpoints", help);
-    register(registry, GaugeVec::new(opts, &["namespace", "service"])?)
+    let labels = ["namespace", "service"];
+    Series::gauge(registry, "unhealthy_endpoints", help, labels)
 }
 
-fn routes_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {
+fn routes_gauge(registry: &Registry) -> prometheus::Result<Series<1, f64>> {
     let help = "Routes that forward requests, by what balances them: envoy itself, or the filter";
-    register(
-        registry,
-        GaugeVec::new(opts("routes", help), &["balancing"])?,
-    )
+    Series::gauge(registry, "routes", help, ["balancing"])
 }
 
-fn data_planes_gauge(registry: &Registry) -> prometheus::Result<GaugeVec> {
+fn data_planes_gauge(registry: &Registry) -> prometheus::Result<Series<1, f64>> {
     let help = "Data planes that are connected for their configuration, by version";
-    register(
-        registry,
-        GaugeVec::new(opts("data_planes", help), &["version"])?,
-    )
+    Series::gauge(registry, "data_planes", help, ["version"])
 }
 
 /// One series at least: none connected is 0, and no absence. Versions are those of Envoys that the operator has let in.
-fn data_planes(store: &Store, gauge: &GaugeVec) {
-    gauge.reset();
-    let all = store.data_planes();
-    if all.is_empty() {
-        gauge.with_label_values(&[""]).set(0.0);
+fn data_planes(store: &Store) -> HashMap<[Label; 1], f64> {
+    let mut by_version = HashMap::new();
+    for data_plane in store.data_planes() {
+        *by_version
+            .entry([Label::of(&data_plane.version)])
+            .or_default() += 1.0;
     }
-    for data_plane in all {
-        gauge.with_label_values(&[data_plane.version]).inc();
+    if by_version.is_empty() {
+        by_version.insert([Label::of("")], 0.0);
     }
+    by_version
 }
 
-fn routes(config: &Config, gauge: &GaugeVec) {
+fn routes(config: &Config) -> [([Label; 1], f64); 2] {
     let forwarding = config
         .routes()
         .filter(|route| route.destination().is_some());
     let (native, filtered): (Vec<_>, Vec<_>) =
         forwarding.partition(|route| balances_natively(config, route));
-    for (balancing, routes) in [("envoy", native), ("filter", filtered)] {
-        gauge
-            .with_label_values(&[balancing])
-            .set(routes.len() as f64);
-    }
+    [("envoy", native), ("filter", filtered)]
+        .map(|(balancing, routes)| ([Label::of(balancing)], routes.len() as f64))
 }
 
 /// Ports of a Service, and ways to speak to them, have the same endpoints.
-fn unhealthy(snapshot: &Snapshot, gauge: &GaugeVec) {
+fn unhealthy(snapshot: &Snapshot) -> impl Iterator<Item = ([Label; 2], f64)> {
     let mut all: BTreeMap<ObjectKey, BTreeSet<IpAddr>> = BTreeMap::new();
     let checked = snapshot.config().backends.iter();
     for (id, backend) in checked.filter(|(_, backend)| backend.health.check.is_some()) {
@@ -267,23 +261,23 @@ fn unhealthy(snapshot: &Snapshot, gauge: &GaugeVec) {
             all.entry(service).or_default().extend(failing);
         }
     }
-    for (service, failing) in all {
-        let labels = [&*service.namespace, &*service.name];
-        gauge.with_label_values(&labels).set(failing.len() as f64);
-    }
+    all.into_iter()
+        .map(|(service, failing)| (labels(&service), failing.len() as f64))
 }
 
-fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
+fn orphans(snapshot: &Snapshot) -> HashMap<[Label; 3], f64> {
+    let mut all = HashMap::new();
+    let mut add = |key: &ObjectKey, kind: &str| {
+        let [namespace, ingress] = labels(key);
+        all.insert([namespace, ingress, Label::of(kind)], 1.0);
+    };
     for report in snapshot.reports() {
         if report
             .missing
             .as_ref()
             .is_some_and(|missing| missing.kind == Kind::Service)
         {
-            let key = &report.object.key;
-            gauge
-                .with_label_values(&[&*key.namespace, &key.name, "no-service"])
-                .set(1.0);
+            add(&report.object.key, "no-service");
         }
     }
     let config = snapshot.config();
@@ -294,11 +288,10 @@ fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
         let leads_nowhere = |backend: &Arc<Backend>| backend.endpoints.is_empty();
         let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
         if let Some(key) = snapshot.owner(&route.id).filter(|_| is_empty) {
-            gauge
-                .with_label_values(&[&*key.namespace, &key.name, "no-endpoint"])
-                .set(1.0);
+            add(key, "no-endpoint");
         }
     }
+    all
 }
 
 fn build_info(registry: &Registry) -> prometheus::Result<()> {

@@ -2,14 +2,15 @@
 
 use std::sync::OnceLock;
 
-use prometheus::{GaugeVec, Registry};
+use prometheus::Registry;
 use sluice_kube::Election;
 
-use super::controller::{opts, register};
+use super::label::Label;
+use super::series::Series;
 
 /// The handle is shared with the registry.
 pub(super) struct Leadership {
-    status: GaugeVec,
+    status: Series<1, f64>,
     /// Known once the source is a cluster.
     election: OnceLock<Election>,
 }
@@ -17,10 +18,7 @@ pub(super) struct Leadership {
 impl Leadership {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
         let help = "Whether this controller leads: 1 when it does, 0 when another one does";
-        let status = register(
-            registry,
-            GaugeVec::new(opts("leader_election_status", help), &["name"])?,
-        )?;
+        let status = Series::gauge(registry, "leader_election_status", help, ["name"])?;
         Ok(Leadership {
             status,
             election: OnceLock::new(),
@@ -35,9 +33,8 @@ impl Leadership {
 
     pub(super) fn refresh(&self) {
         if let Some(Election { name, leads }) = self.election.get() {
-            self.status
-                .with_label_values(&[name.as_str()])
-                .set(f64::from(u8::from(*leads.borrow())));
+            let leads = f64::from(u8::from(*leads.borrow()));
+            self.status.show([([Label::of(name)], leads)]);
         }
     }
 }

@@ -10,22 +10,29 @@
 //!   Lease --watched--> election.rs --------------------------------+
 //! ```
 //!
-//! Counters are kept here; gauges that can be read elsewhere are read at each scrape.
+//! Counters are kept here; gauges that can be read elsewhere are read at each scrape. Tenants write labels: what one may hold
+//! (label.rs) and what those of a namespace may take (room.rs) is limited, and so is what scrapes cost (shared_answer.rs).
 
 mod admission;
 mod buckets;
-mod cap;
 mod certificates;
 mod controller;
 mod data_plane;
 mod election;
 mod flags;
+mod histogram;
+mod label;
+mod pages;
 mod requests;
+mod room;
+mod series;
+mod shared_answer;
 mod spans;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hyper::body::Bytes;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::proto::MetricFamily;
 use prometheus::{Registry, TextEncoder};
@@ -38,11 +45,14 @@ pub use buckets::{Buckets, HistogramBuckets};
 pub use controller::Controller;
 pub use data_plane::{DataPlane, DataPlaneMetrics, Running};
 pub use flags::MetricsFlags;
+pub use pages::{Page, Pages, TooSlow};
 pub use requests::Requests;
+pub use shared_answer::SharedAnswer;
 pub use spans::Spans;
 
 use certificates::Certificates;
 use election::Leadership;
+use label::Label;
 use sluice_state::View;
 
 /// Identity of the controller: labels of all its metrics.
@@ -68,7 +78,10 @@ impl Identity {
     }
 
     fn labels(&self) -> HashMap<String, String> {
-        let label = |name: &str, value: &str| (format!("controller_{name}"), value.to_owned());
+        let label = |name: &str, value: &str| {
+            let value = Label::of(value).as_str().to_owned();
+            (format!("controller_{name}"), value)
+        };
         HashMap::from([
             label("namespace", &self.namespace),
             label("class", &self.class),
@@ -96,6 +109,8 @@ struct Inner {
     requests: Option<Requests>,
     view: View,
     store: Store,
+    page: SharedAnswer<Option<Page>>,
+    pages: Pages,
 }
 
 impl Metrics {
@@ -131,6 +146,8 @@ impl Metrics {
             requests,
             view,
             store,
+            page: SharedAnswer::default(),
+            pages: Pages::default(),
         })))
     }
 
@@ -159,17 +176,32 @@ impl Metrics {
         self.0.leadership.follow(election);
     }
 
-    /// Everything, in the text format of Prometheus.
-    pub async fn text(&self) -> String {
-        let inner = &self.0;
-        inner.data_plane.refresh().await;
-        inner.controller.refresh(&inner.view, &inner.store);
-        inner.certificates.refresh(inner.view.snapshot().config());
-        inner.leadership.refresh();
-        inner.requests.iter().for_each(Requests::refresh);
-        let mut families = inner.own.gather();
-        families.extend(inner.common.gather());
-        encode(&families)
+    /// Everything, in the text format of Prometheus, of now or of a second ago; `None`: it could not be made, and the log
+    /// says why.
+    pub async fn page(&self) -> Option<Page> {
+        let made = || self.clone().made();
+        self.0.page.get(made).await
+    }
+
+    async fn made(self) -> Option<Page> {
+        self.0.pages.tidy();
+        self.0.data_plane.refresh().await;
+        // Of many Ingresses that takes a while, in which this thread has others to serve.
+        let page = tokio::task::spawn_blocking(move || self.0.text()).await;
+        page.inspect_err(|error| warn!("metrics: {error}")).ok()
+    }
+}
+
+impl Inner {
+    /// From what is read off others to the text: pages are made one at a time, so each is of one moment.
+    fn text(&self) -> Page {
+        self.controller.refresh(&self.view, &self.store);
+        self.certificates.refresh(self.view.snapshot().config());
+        self.leadership.refresh();
+        self.requests.iter().for_each(Requests::refresh);
+        let mut families = self.own.gather();
+        families.extend(self.common.gather());
+        self.pages.add([Bytes::from(encode(&families))])
     }
 }
 
@@ -181,3 +213,6 @@ fn encode(families: &[MetricFamily]) -> String {
         String::new()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,20 +5,23 @@
 //! ```
 //!
 //! Labels come from the configuration, not from requests: host and path are those of the rule. Requests that no Ingress takes
-//! are not counted.
+//! are not counted. What all labels together may take is limited (room.rs).
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod status;
 
-use prometheus::core::{Collector, Metric, MetricVec, MetricVecBuilder};
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Registry};
-use sluice_ir::BackendId;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus::Registry;
+use sluice_ir::{BackendId, Canary};
 use sluice_translate::{Snapshot, ids};
 use sluice_xds_server::AccessLogEntry;
 
-use super::buckets::Buckets;
-use super::cap::{Cap, OTHER};
-use super::controller::{PREFIX, opts};
+use super::buckets::{Buckets, HistogramBuckets};
+use super::histogram::Histogram;
+use super::label::Label;
+use super::room::{ROOM, Room, cost};
+use super::series::{Family, PREFIX, Series};
 use crate::flags::MetricsFlags;
 use sluice_state::View;
 
@@ -32,10 +35,8 @@ const LABELS: [&str; 8] = [
     "canary",
     "host",
 ];
-/// Label sets with series of their own.
-const MOST_SERIES: usize = 10_000;
 
-type Labels = [String; LABELS.len()];
+type Labels = [Label; LABELS.len()];
 
 /// The handles are shared with the registry.
 #[derive(Clone)]
@@ -45,26 +46,33 @@ struct Inner {
     view: View,
     per_host: bool,
     status_classes: bool,
-    series: Cap,
-    requests: IntCounterVec,
-    duration: HistogramVec,
-    connect: HistogramVec,
-    header: HistogramVec,
-    response: HistogramVec,
-    request_size: HistogramVec,
-    response_size: HistogramVec,
-    bytes_sent: HistogramVec,
+    buckets: HistogramBuckets,
+    series: Series<{ LABELS.len() }, Measured>,
+    room: Mutex<Room>,
+}
+
+/// Requests with the same labels.
+#[derive(Clone, Default)]
+struct Measured {
+    requests: u64,
+    duration: Histogram,
+    connect: Histogram,
+    header: Histogram,
+    response: Histogram,
+    request_size: Histogram,
+    response_size: Histogram,
+    bytes_sent: Histogram,
 }
 
 /// Labels of a route.
 #[derive(Clone)]
 struct RouteLabels {
-    path: String,
-    namespace: String,
-    ingress: String,
-    service: String,
-    canary: String,
-    host: String,
+    path: Label,
+    namespace: Label,
+    ingress: Label,
+    service: Label,
+    canary: Label,
+    host: Label,
 }
 
 /// A metric may be excluded with or without its prefix.
@@ -84,54 +92,15 @@ impl Requests {
         flags: &MetricsFlags,
         view: View,
     ) -> prometheus::Result<Self> {
-        let keep = |name: &str| !is_excluded(name, &flags.exclude_socket_metrics);
-        let histogram = |name: &str, help: &str, buckets: &Buckets| {
-            let opts = HistogramOpts::from(opts(name, help)).buckets(buckets.bounds().to_vec());
-            register(registry, keep(name), HistogramVec::new(opts, &LABELS)?)
-        };
-        let requests = IntCounterVec::new(opts("requests", "Requests of clients"), &LABELS)?;
-        let (times, lengths) = (&flags.buckets.times, &flags.buckets.lengths);
+        let mut families = families(&flags.buckets);
+        families.retain(|family| !is_excluded(family.name(), &flags.exclude_socket_metrics));
         Ok(Requests(Arc::new(Inner {
             view,
             per_host: flags.metrics_per_host,
             status_classes: flags.report_status_classes,
-            series: Cap::new(MOST_SERIES),
-            requests: register(registry, keep("requests"), requests)?,
-            duration: histogram(
-                "request_duration_seconds",
-                "From the first byte of the client to the last byte for it",
-                times,
-            )?,
-            connect: histogram(
-                "connect_duration_seconds",
-                "What connecting to a pod took; 0 on a kept connection",
-                times,
-            )?,
-            header: histogram(
-                "header_duration_seconds",
-                "From asking a pod to the first byte of its answer",
-                times,
-            )?,
-            response: histogram(
-                "response_duration_seconds",
-                "From asking a pod to the last byte of its answer",
-                times,
-            )?,
-            request_size: histogram(
-                "request_size",
-                "Bytes of requests, with their headers",
-                lengths,
-            )?,
-            response_size: histogram(
-                "response_size",
-                "Bytes of responses, with their headers",
-                lengths,
-            )?,
-            bytes_sent: histogram(
-                "bytes_sent",
-                "As response_size, in other buckets; deprecated",
-                &flags.buckets.sizes,
-            )?,
+            buckets: flags.buckets.clone(),
+            series: Series::register(registry, LABELS, families)?,
+            room: Mutex::new(Room::new(ROOM)),
         })))
     }
 
@@ -145,7 +114,7 @@ impl Requests {
                 .entry(at)
                 .or_insert_with(|| RouteLabels::of(&snapshot, at.0, at.1));
             if let Some(place) = place {
-                self.0.count(request, place.clone());
+                self.0.count(request, place);
             }
         }
     }
@@ -154,19 +123,75 @@ impl Requests {
     pub(super) fn refresh(&self) {
         let inner = &self.0;
         let snapshot = inner.view.snapshot();
-        let owners = snapshot.owners();
-        let is_there = |labels: &[String]| {
-            let [_, _, _, namespace, ingress, ..] = labels else {
-                return true;
-            };
-            owners
-                .iter()
-                .any(|key| *key.namespace == **namespace && *key.name == **ingress)
-        };
-        for labels in inner.series.retain(is_there) {
-            inner.remove(&labels);
-        }
+        let owners = snapshot.owners().into_iter();
+        let owners: HashSet<(Label, Label)> = owners
+            .map(|key| (Label::of(&key.namespace), Label::of(&key.name)))
+            .chain([(Label::other(), Label::other())])
+            .collect();
+        inner.series.retain(|labels| {
+            let [_, _, _, namespace, ingress, ..] = labels;
+            let stays = owners.contains(&(namespace.clone(), ingress.clone()));
+            if !stays {
+                let mut room = inner.room.lock().unwrap_or_else(PoisonError::into_inner);
+                room.give_back(namespace, cost(labels));
+            }
+            stays
+        });
     }
+}
+
+fn families(buckets: &HistogramBuckets) -> Vec<Family<Measured>> {
+    let (times, lengths) = (&buckets.times, &buckets.lengths);
+    let histogram = |name, help, bounds: &Buckets, read: fn(&Measured) -> &Histogram| {
+        Family::histogram(name, help, bounds.bounds(), read)
+    };
+    vec![
+        Family::counter("requests", "Requests of clients", |all: &Measured| {
+            Some(all.requests)
+        }),
+        histogram(
+            "request_duration_seconds",
+            "From the first byte of the client to the last byte for it",
+            times,
+            |all| &all.duration,
+        ),
+        histogram(
+            "connect_duration_seconds",
+            "What connecting to a pod took; 0 on a kept connection",
+            times,
+            |all| &all.connect,
+        ),
+        histogram(
+            "header_duration_seconds",
+            "From asking a pod to the first byte of its answer",
+            times,
+            |all| &all.header,
+        ),
+        histogram(
+            "response_duration_seconds",
+            "From asking a pod to the last byte of its answer",
+            times,
+            |all| &all.response,
+        ),
+        histogram(
+            "request_size",
+            "Bytes of requests, with their headers",
+            lengths,
+            |all| &all.request_size,
+        ),
+        histogram(
+            "response_size",
+            "Bytes of responses, with their headers",
+            lengths,
+            |all| &all.response_size,
+        ),
+        histogram(
+            "bytes_sent",
+            "As response_size, in other buckets; deprecated",
+            &buckets.sizes,
+            |all| &all.bytes_sent,
+        ),
+    ]
 }
 
 impl RouteLabels {
@@ -176,49 +201,45 @@ impl RouteLabels {
         let is_canary = route
             .canaries
             .iter()
-            .any(|canary| canary.backend.as_str() == backend);
+            .flat_map(Canary::backends)
+            .any(|canary| canary.as_str() == backend);
         let backend_id = BackendId::new(backend);
         Some(RouteLabels {
-            path: route.matches.path.text().to_owned(),
-            namespace: owner.namespace.to_string(),
-            ingress: owner.name.to_string(),
-            service: ids::upstream_name(&backend_id).to_owned(),
+            path: Label::of(route.matches.path.text()),
+            namespace: Label::of(&owner.namespace),
+            ingress: Label::of(&owner.name),
+            service: Label::of(ids::upstream_name(&backend_id)),
             canary: if is_canary {
-                backend.replace('/', "-")
+                // As ingress-nginx names it, however its pods are spoken to.
+                let plain = ids::without_variant(&backend_id);
+                Label::of(&plain.as_str().replace('/', "-"))
             } else {
-                String::new()
+                Label::of("")
             },
-            host: server.to_string(),
+            host: Label::of(&server.to_string()),
         })
     }
 }
 
 impl Inner {
-    #[allow(clippy::cast_precision_loss, reason = "a histogram is of floats")]
-    fn count(&self, request: &AccessLogEntry, place: RouteLabels) {
-        let labels = self.labels(request, place);
-        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        self.requests.with_label_values(&labels).inc();
-        for (family, time) in [
-            (&self.duration, request.duration),
-            (&self.connect, request.connecting),
-            (&self.header, request.to_header),
-            (&self.response, request.to_end),
-        ] {
-            if let Some(time) = time {
-                family
-                    .with_label_values(&labels)
-                    .observe(time.as_secs_f64());
-            }
-        }
-        self.request_size
-            .with_label_values(&labels)
-            .observe(request.received as f64);
-        for family in [&self.response_size, &self.bytes_sent] {
-            family
-                .with_label_values(&labels)
-                .observe(request.sent as f64);
-        }
+    fn count(&self, request: &AccessLogEntry, place: &RouteLabels) {
+        let is_admitted = |labels: &Labels| {
+            let [_, _, _, namespace, ..] = labels;
+            let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+            room.take(namespace, cost(labels))
+        };
+        let others = |labels: &Labels| {
+            let [status, method, ..] = labels.clone();
+            let [path, namespace, ingress, service, canary, host] =
+                [(); 6].map(|()| Label::other());
+            [
+                status, method, path, namespace, ingress, service, canary, host,
+            ]
+        };
+        let labels = self.labels(request, place.clone());
+        self.series.change(labels, is_admitted, others, |row| {
+            row.take(request, &self.buckets);
+        });
     }
 
     fn labels(&self, request: &AccessLogEntry, place: RouteLabels) -> Labels {
@@ -230,66 +251,34 @@ impl Inner {
             canary,
             host,
         } = place;
-        let host = if self.per_host { host } else { String::new() };
-        let status = match self.status_classes {
-            true => format!("{}xx", request.status / 100),
-            false => request.status.to_string(),
-        };
-        let method = request.method.to_owned();
-        let labels = [
-            status, method, path, namespace, ingress, service, canary, host,
-        ];
-        if self.series.admits(&labels.each_ref().map(String::as_str)) {
-            return labels;
-        }
-        let [status, method, ..] = labels;
-        let other = || OTHER.to_owned();
+        let host = if self.per_host { host } else { Label::of("") };
+        let status = status::label(request.status, self.status_classes);
+        let method = Label::of(request.method);
         [
-            status,
-            method,
-            other(),
-            other(),
-            other(),
-            other(),
-            other(),
-            other(),
+            status, method, path, namespace, ingress, service, canary, host,
         ]
     }
+}
 
-    fn remove(&self, labels: &[String]) {
-        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        drop_series(&self.requests, &labels);
-        for family in [
-            &self.duration,
-            &self.connect,
-            &self.header,
-            &self.response,
-            &self.request_size,
-            &self.response_size,
-            &self.bytes_sent,
+impl Measured {
+    #[allow(clippy::cast_precision_loss, reason = "a histogram is of floats")]
+    fn take(&mut self, request: &AccessLogEntry, buckets: &HistogramBuckets) {
+        self.requests += 1;
+        let (times, lengths) = (buckets.times.bounds(), buckets.lengths.bounds());
+        for (histogram, time) in [
+            (&mut self.duration, request.duration),
+            (&mut self.connect, request.connecting),
+            (&mut self.header, request.to_header),
+            (&mut self.response, request.to_end),
         ] {
-            drop_series(family, &labels);
+            if let Some(time) = time {
+                histogram.observe(times, time.as_secs_f64());
+            }
         }
-    }
-}
-
-/// A family without these labels, such as one of pods that never answered, is no fault.
-fn drop_series<B: MetricVecBuilder>(family: &MetricVec<B>, labels: &[&str])
-where
-    B::M: Metric,
-{
-    family.remove_label_values(labels).ok();
-}
-
-/// Registers a collector. One that is not shown counts all the same.
-fn register<C>(registry: &Registry, shown: bool, collector: C) -> prometheus::Result<C>
-where
-    C: Collector + Clone + 'static,
-{
-    if shown {
-        super::controller::register(registry, collector)
-    } else {
-        Ok(collector)
+        let (received, sent) = (request.received as f64, request.sent as f64);
+        self.request_size.observe(lengths, received);
+        self.response_size.observe(lengths, sent);
+        self.bytes_sent.observe(buckets.sizes.bounds(), sent);
     }
 }
 

@@ -183,6 +183,7 @@ fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
     };
     let canary = Canary {
         backend: next.clone(),
+        https_backend: None,
         rules,
         sticky: true,
     };

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hyper::Method;
+use hyper::body::Bytes;
 use serde::Deserialize;
 use sluice_xds::{HTTP, HTTPS};
 use tokio::net::UnixStream;
 
-use crate::http_exchange::exchange;
+use crate::http_exchange::{exchange_bytes, text};
 
 /// Longer than any request of ours takes.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -31,6 +32,15 @@ pub(super) async fn socket_owner(socket: &Path) -> Option<i32> {
 ///
 /// There is no response within two seconds, or its status is not 200.
 pub async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<String> {
+    page(socket, method, path).await.map(text)
+}
+
+/// The same, for a body that is passed on as it is.
+///
+/// # Errors
+///
+/// As above, or the body is longer than 256 MiB.
+pub async fn page(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes> {
     tokio::time::timeout(TIMEOUT, request(socket, method, path))
         .await
         .with_context(|| format!("envoy admin {path}: no response within {TIMEOUT:?}"))?
@@ -94,11 +104,11 @@ struct SocketAddress {
     port_value: u16,
 }
 
-async fn request(socket: &Path, method: Method, path: &str) -> anyhow::Result<String> {
+async fn request(socket: &Path, method: Method, path: &str) -> anyhow::Result<Bytes> {
     let stream = UnixStream::connect(socket).await?;
-    let (status, body) = exchange(stream, method, "envoy", path).await?;
+    let (status, body) = exchange_bytes(stream, method, "envoy", path).await?;
     if !status.is_success() {
-        bail!("envoy admin {path}: {status}: {}", body.trim());
+        bail!("envoy admin {path}: {status}: {}", text(body).trim());
     }
     Ok(body)
 }

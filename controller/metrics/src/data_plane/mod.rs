@@ -6,9 +6,11 @@ mod usage;
 use std::sync::Arc;
 
 use prometheus::core::Collector;
-use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
+use prometheus::{Gauge, IntCounter, Opts, Registry};
 use sluice_dataplane::{envoy, nginx};
 
+use crate::label::Label;
+use crate::series::{Family, Series};
 use crate::{Identity, encode};
 pub use connections::Connections;
 use usage::Usage;
@@ -41,8 +43,8 @@ pub struct DataPlaneMetrics {
 }
 
 struct Families {
-    connections_total: IntCounterVec,
-    connections: GaugeVec,
+    connections_total: Series<1, u64>,
+    connections: Series<1, f64>,
     requests_total: IntCounter,
     processes: Gauge,
     cpu_seconds: prometheus::Counter,
@@ -129,19 +131,19 @@ impl Families {
         let opts = |name: &str, help: &str| Opts::new(format!("{PREFIX}_{name}"), help);
         let gauge = |name: &str, help: &str| Gauge::with_opts(opts(name, help));
         let counter = |name: &str, help: &str| IntCounter::with_opts(opts(name, help));
-        let state = &["state"];
-        let total = opts(
-            "connections_total",
+        let total = Family::counter(
+            "nginx_process_connections_total",
             "Connections of clients since the start: accepted, handled",
+            |count| Some(*count),
         );
-        let now = opts(
-            "connections",
+        let now = Family::gauge(
+            "nginx_process_connections",
             "Connections of clients now: active, reading, writing, waiting",
         );
         let cpu = opts("cpu_seconds_total", "CPU time of the data plane");
         Ok(Families {
-            connections_total: IntCounterVec::new(total, state)?,
-            connections: GaugeVec::new(now, state)?,
+            connections_total: Series::new(["state"], vec![total])?,
+            connections: Series::new(["state"], vec![now])?,
             requests_total: counter("requests_total", "Requests of clients since the start")?,
             processes: gauge("num_procs", "Processes of the data plane")?,
             cpu_seconds: prometheus::Counter::with_opts(cpu)?,
@@ -170,9 +172,10 @@ impl Families {
 
     #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
     fn connections(&self, now: Connections) {
-        for (state, value) in [("accepted", now.accepted), ("handled", now.handled)] {
-            raise(&self.connections_total.with_label_values(&[state]), value);
-        }
+        // They follow what is counted elsewhere; when that starts again, so do they.
+        let total = [("accepted", now.accepted), ("handled", now.handled)];
+        let total = total.map(|(state, value)| ([Label::of(state)], value));
+        self.connections_total.show(total);
         raise(&self.requests_total, now.requests);
         let states = [
             ("active", now.active),
@@ -180,11 +183,8 @@ impl Families {
             ("writing", now.writing),
             ("waiting", now.waiting),
         ];
-        for (state, value) in states {
-            self.connections
-                .with_label_values(&[state])
-                .set(value as f64);
-        }
+        let states = states.map(|(state, value)| ([Label::of(state)], value as f64));
+        self.connections.show(states);
     }
 
     fn processes(&self, usage: &Usage) {

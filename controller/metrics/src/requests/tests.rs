@@ -111,3 +111,67 @@ fn an_ingress_that_is_gone_takes_its_series_along() {
     requests.refresh();
     assert!(!text(&registry).contains("ingress=\"a\""));
 }
+
+/// Many label sets: whatever statuses and methods there are, on 30 paths.
+fn flood(view: &View) -> Vec<AccessLogEntry> {
+    let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
+    let routes: Vec<String> = view
+        .snapshot()
+        .config()
+        .routes()
+        .map(|route| route.id.as_str().to_owned())
+        .filter(|route| route.starts_with("greedy"))
+        .collect();
+    let mut all = Vec::new();
+    for route in &routes {
+        for (number, method) in (0..=999).flat_map(|number| methods.map(|method| (number, method)))
+        {
+            all.push(AccessLogEntry {
+                method,
+                status: number,
+                ..request(route)
+            });
+        }
+    }
+    all
+}
+
+#[test]
+fn series_of_one_namespace_leave_room_for_those_of_others() {
+    let view = View::default();
+    let mut objects = vec![ingress("b", "b.example")];
+    for number in 0..30 {
+        let mut greedy = ingress(&format!("i{number}"), &format!("greedy{number}.example"));
+        greedy["metadata"]["namespace"] = json!("greedy");
+        objects.push(greedy);
+    }
+    for object in objects {
+        view.resources_mut()
+            .apply(Object::from_value(object).unwrap());
+    }
+    publish(&view);
+    let registry = Registry::new();
+    let requests = Requests::register(&registry, &flags(""), view.clone()).unwrap();
+    requests.take(&flood(&view));
+    requests.take(&[request("b.example/shop")]);
+    let page = text(&registry);
+    let begin = "nginx_ingress_controller_requests{";
+    let lines: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with(begin))
+        .collect();
+    let bytes = |line: &&&str| line.contains("namespace=\"greedy\"");
+    let greedy: usize = lines.iter().filter(bytes).map(|line| line.len()).sum();
+    assert!((500_000..=ROOM / 2).contains(&greedy), "{greedy} bytes");
+    assert!(lines.iter().any(|line| line.contains("ingress=\"_other\"")));
+    assert!(lines.iter().any(|line| line.contains("ingress=\"b\"")));
+
+    for number in 0..30 {
+        let key = ObjectKey::new("greedy", format!("i{number}"));
+        view.resources_mut().delete(Kind::Ingress, &key);
+    }
+    publish(&view);
+    requests.refresh();
+    let room = requests.0.room.lock().unwrap();
+    assert_eq!(room.used(), 200 + "200GET/shopdefaultbwebb.example".len());
+}

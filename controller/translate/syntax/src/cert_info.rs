@@ -1,20 +1,28 @@
 //! Certificate metadata: expiry, serial number and issuer, for the metrics.
+//!
+//! Tenants write certificates, so text is read that is about as long as RFC 5280 allows (64 letters of a name, 20 bytes of a
+//! serial number), and no other.
 
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::X509Name;
 
+/// Bytes of an attribute.
+const LONGEST_ATTRIBUTE: usize = 256;
+/// Bytes of a serial number; its decimal form has 2.4 times as many, and making one of a long number takes their square.
+const LONGEST_SERIAL: usize = 100;
+
 /// The first certificate of a chain: the one that names its hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertInfo {
     /// The last second of its life, in seconds since 1970.
     pub expires: i64,
-    /// Decimal, as Go writes it.
+    /// Decimal, as Go writes it. Empty when it is much too long.
     pub serial_number: String,
     /// The attribute `serialNumber` of the issuer's name; most have none.
     pub issuer_serial_number: String,
-    /// Of the issuer's name.
+    /// Of the issuer's name. Attributes that are much too long are empty.
     pub issuer_organization: String,
     /// Of the issuer's name.
     pub issuer_common_name: String,
@@ -31,7 +39,7 @@ impl CertInfo {
         let issuer = certificate.issuer();
         Some(CertInfo {
             expires: certificate.validity().not_after.timestamp(),
-            serial_number: certificate.serial.to_string(),
+            serial_number: serial_number(&certificate),
             issuer_serial_number: issuer_serial_number(issuer),
             issuer_organization: first(issuer.iter_organization()),
             issuer_common_name: first(issuer.iter_common_name()),
@@ -40,6 +48,13 @@ impl CertInfo {
             ),
         })
     }
+}
+
+fn serial_number(certificate: &X509Certificate<'_>) -> String {
+    if certificate.raw_serial().len() > LONGEST_SERIAL {
+        return String::new();
+    }
+    certificate.serial.to_string()
 }
 
 fn issuer_serial_number(issuer: &X509Name<'_>) -> String {
@@ -51,7 +66,8 @@ fn first<'a>(
 ) -> String {
     let text = attributes
         .next()
-        .and_then(|attribute| attribute.as_str().ok());
+        .and_then(|attribute| attribute.as_str().ok())
+        .filter(|text| text.len() <= LONGEST_ATTRIBUTE);
     text.unwrap_or_default().to_owned()
 }
 
@@ -94,5 +110,25 @@ mod tests {
         };
         assert_eq!(CertInfo::from_pem(&certificate.pem()), Some(expected));
         assert_eq!(CertInfo::from_pem("no certificate"), None);
+    }
+
+    #[test]
+    fn what_is_much_too_long_is_not_read() {
+        for length in [1, 64, 256, 257, 100_000] {
+            let mut params = CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
+            params.serial_number = Some(SerialNumber::from(vec![1; length]));
+            params.distinguished_name = DistinguishedName::new();
+            let text = "a".repeat(length);
+            for kind in [DnType::OrganizationName, DnType::CommonName] {
+                params.distinguished_name.push(kind, text.as_str());
+            }
+            let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+            let info = CertInfo::from_pem(&certificate.pem()).unwrap();
+            let is_short = length <= 256;
+            assert_eq!(info.issuer_common_name == text, is_short, "{length}");
+            assert_eq!(info.issuer_organization == text, is_short, "{length}");
+            assert_eq!(!info.serial_number.is_empty(), length <= 100, "{length}");
+            assert!(info.serial_number.len() <= 256, "{length}");
+        }
     }
 }

@@ -103,7 +103,14 @@ impl Authorizer {
             self.all_of(route, &policies, check).await
         };
         match (decision, &route.authentication.external) {
-            (Ok(changes), _) => AuthzDecision::Allow(without_forgeries(route, changes, check)),
+            (Ok(changes), external) => {
+                let external = external.as_ref().filter(|_| route.signs_in_again);
+                let changes = Changes {
+                    sign_in: external.and_then(|external| external::sign_in_url(external, check)),
+                    ..changes
+                };
+                AuthzDecision::Allow(without_forgeries(route, changes, check))
+            }
             (Err(refused), Some(external)) => external::sign_in(external, refused, check),
             (Err(refused), None) => refused,
         }

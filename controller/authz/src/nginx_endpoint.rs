@@ -59,10 +59,9 @@ fn answer(decision: AuthzDecision) -> Response {
                 .into_iter()
                 .map(|(name, value)| (format!("{UPSTREAM_HEADER}{name}"), value));
             let cookies = changes.answer.into_iter().map(|(_, value)| value);
-            (
-                StatusCode::NO_CONTENT,
-                upstream_headers.chain(numbered(cookies)).collect(),
-            )
+            let sign_in = changes.sign_in.map(|url| (SIGN_IN.to_owned(), url));
+            let all = upstream_headers.chain(sign_in).chain(numbered(cookies));
+            (StatusCode::NO_CONTENT, all.collect())
         }
         AuthzDecision::Deny { status, headers } => {
             let of = |wanted: &'static str| {
@@ -142,10 +141,12 @@ mod tests {
         let changes = Changes {
             set: vec![pair("x-user", "ada")],
             answer: vec![pair("set-cookie", "a=1")],
+            sign_in: Some("/again".to_owned()),
             ..Changes::default()
         };
         let response = answer(AuthzDecision::Allow(changes));
         assert_eq!(response.status(), 204);
+        assert_eq!(response.headers()[SIGN_IN], "/again");
         assert_eq!(response.headers()["sluice-pod-x-user"], "ada");
         assert_eq!(response.headers()["sluice-cookie-0"], "a=1");
         let signs_in = AuthzDecision::Deny {

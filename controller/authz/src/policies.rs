@@ -19,6 +19,8 @@ pub(crate) struct RoutePolicy {
     pub(crate) auth_headers: Vec<HeaderName>,
     /// Hash of the external authentication: part of cache keys.
     pub(crate) external: Key,
+    /// Data planes send clients to the sign-in page whom a pod answers 401.
+    pub(crate) signs_in_again: bool,
 }
 
 /// A file of users, and what it says.
@@ -129,6 +131,7 @@ fn policy_of(route: &HttpRoute) -> Option<(String, RoutePolicy)> {
             access,
             auth_headers,
             external,
+            signs_in_again: route.signs_in_again(),
         },
     ))
 }

@@ -3,8 +3,9 @@ use std::sync::Arc as Shared;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sluice_ir::{
-    Action, Authentication, Backend, BackendId, Cidr, HttpRoute, IpAccess, PasswordAuth,
-    PasswordScheme, PathMatch, Policy, SecretId, Sensitive, Server, ServerName, UserFile,
+    Action, Authentication, Backend, BackendId, Cidr, ErrorPages, Expression, ExpressionPart,
+    ExternalAuth, HttpRoute, IpAccess, PasswordAuth, PasswordScheme, PathMatch, Policy, SecretId,
+    Sensitive, Server, ServerName, UserFile, Variable,
 };
 
 use super::*;
@@ -170,6 +171,65 @@ async fn where_one_thing_is_enough_an_address_or_a_password_is() {
     assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 200);
     authorizer.publish(&config(BCRYPT_OF_BAR, true, &[]), None);
     assert_eq!(status(&authorizer, &check(None)).await, 401);
+}
+
+/// Clients come in by their address; the service of `auth-url` is for the others.
+fn signing_in(page: Option<&Expression>, pages: Option<bool>) -> Config {
+    let network = Cidr::new("10.0.0.0".parse().unwrap(), 8).unwrap();
+    let mut config = config(BCRYPT_OF_BAR, true, &[network]);
+    let name = ServerName::parse("a.example").unwrap();
+    let mut server = Server::clone(config.servers.get(&name).unwrap());
+    let route = &mut server.routes[0];
+    route.error_pages = pages.map(|keeps_upstreams| {
+        Box::new(ErrorPages {
+            keeps_upstreams,
+            statuses: [404].into(),
+            backend: None,
+            headers: Vec::new(),
+        })
+    });
+    let policy = Shared::make_mut(&mut route.policy);
+    policy.authentication.as_mut().unwrap().external = Some(ExternalAuth {
+        url: Expression::literal("http://auth.test/"),
+        backend: None,
+        method: None,
+        signin_url: page.cloned(),
+        upstream_headers: Vec::new(),
+        host: None,
+        headers: Vec::new(),
+        redirect_url: Expression::literal(""),
+        always_set_cookie: false,
+        cache: None,
+    });
+    config.servers.insert(name, server.into());
+    config
+}
+
+#[tokio::test]
+async fn data_planes_know_the_sign_in_page_of_clients_whom_a_pod_may_send_there() {
+    let authorizer = authorizer();
+    let path = Expression(vec![ExpressionPart::Variable(Variable::Path)]);
+    let [page, empty] = ["http://login.test/", ""].map(Expression::literal);
+    for (page, pages, expected) in [
+        (Some(&page), Some(false), Some("http://login.test/")),
+        (Some(&path), Some(false), Some("https://a.example/x")),
+        (Some(&empty), Some(false), Some("https://a.example/x?y=1")),
+        (Some(&page), Some(true), None),
+        (Some(&page), None, None),
+        (None, Some(false), None),
+    ] {
+        authorizer.publish(&signing_in(page, pages), None);
+        let asked = AuthzRequest {
+            scheme: "https".to_owned(),
+            host: "a.example".to_owned(),
+            path: "/x?y=1".to_owned(),
+            ..check(None)
+        };
+        let AuthzDecision::Allow(changes) = authorizer.check(&asked).await else {
+            panic!("refused")
+        };
+        assert_eq!(changes.sign_in.as_deref(), expected, "{page:?} {pages:?}");
+    }
 }
 
 #[test]

@@ -8,12 +8,13 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use http_body_util::Empty;
 use hyper::body::Bytes;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::response::Parts;
 use hyper::{Method, Request};
 use sluice_filter_config::host_contract::HEADER_PREFIX;
 use sluice_ir::{
     Backend, CDN_LOOP, CLIENT_CERTIFICATE_HEADERS, Endpoint, Expression, ExpressionPart,
-    ExternalAuth, Hostname, Variable,
+    ExternalAuth, Hostname, MAX_LOOPS, Variable,
 };
 use sluice_xds_server::{AuthzRequest, ClientCertificate};
 use tokio::time::timeout;
@@ -25,6 +26,14 @@ use super::pool::{Origin, Pool, Reuse, Target};
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Suffix of our identifier in `CDN-Loop` for requests to authentication services: one caused by another would never end.
 const AUTH_REQUEST: &str = "-auth";
+/// Marks without that suffix which a request to a service has at most. Clients can write them, too: with as many as a request may have,
+/// a service behind this Sluice would not be asked.
+const MOST_MARKS: u32 = MAX_LOOPS / 2;
+/// Beginning of the media types of gRPC. Who is asked in one may say all with the status 200, as Envoy does of its own errors.
+const GRPC: &[u8] = b"application/grpc";
+/// The status of gRPC, and the one that is none of an error.
+const GRPC_STATUS: &str = "grpc-status";
+const GRPC_OK: &str = "0";
 /// Hop-by-hop headers, headers that are set again, our own, and those that clients must not set.
 const NOT_PASSED: &[&str] = &[
     "connection",
@@ -104,7 +113,19 @@ pub(super) async fn ask(
         })
         .collect();
     let head = timeout(TIMEOUT, pool.send(&origins, reuse(external), &request)).await;
-    let head = head.context("no answer in time")??;
+    response(&head.context("no answer in time")??)
+}
+
+/// An error of gRPC behind a status that admits is one of a proxy in front of the service: nobody has decided anything.
+fn response(head: &Parts) -> anyhow::Result<AuthResponse> {
+    let mut statuses = head.headers.get_all(GRPC_STATUS).iter();
+    let failed = statuses.find(|status| *status != GRPC_OK);
+    if let Some(failed) = failed.filter(|_| head.status.is_success()) {
+        bail!(
+            "expected a status of HTTP that decides, got {} with {GRPC_STATUS} {failed:?}",
+            head.status.as_u16()
+        );
+    }
     let headers = head.headers.iter();
     let headers = headers.filter_map(|(name, value)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
@@ -118,7 +139,7 @@ pub(super) async fn ask(
 fn is_auth_request(check: &AuthzRequest, cdn_id: &str) -> bool {
     let mut marks = loops(check).flat_map(|value| value.split(|b| *b == b','));
     marks.any(|mark| {
-        mark.trim_ascii().strip_suffix(AUTH_REQUEST.as_bytes()) == Some(cdn_id.as_bytes())
+        identifier(mark).strip_suffix(AUTH_REQUEST.as_bytes()) == Some(cdn_id.as_bytes())
     })
 }
 
@@ -129,6 +150,24 @@ fn loops(check: &AuthzRequest) -> impl Iterator<Item = &[u8]> {
         .iter()
         .filter(|(name, _)| name == CDN_LOOP)
         .map(|(_, value)| value.as_slice())
+}
+
+/// Whole ones: a comma in a quoted parameter separates nothing.
+fn marks_in(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let marks = value.split(move |byte| {
+        let is_end = *byte == b',' && !is_quoted;
+        is_quoted ^= *byte == b'"' && !is_escaped;
+        is_escaped = is_quoted && *byte == b'\\' && !is_escaped;
+        is_end
+    });
+    marks.filter(|mark| !mark.trim_ascii().is_empty())
+}
+
+/// A mark without its parameters.
+fn identifier(mark: &[u8]) -> &[u8] {
+    let mut parts = mark.split(|byte| *byte == b';');
+    parts.next().unwrap_or_default().trim_ascii()
 }
 
 fn targets(namespace: &str, place: &ServiceUrl, backend: Option<&Backend>) -> Vec<Target> {
@@ -224,7 +263,8 @@ fn request(
         .method(Method::from_bytes(method.as_bytes())?)
         .uri(place.path.as_str());
     let headers = request.headers_mut().context("no path")?;
-    for (name, value) in check.headers.iter().filter(|(name, _)| is_passed(name)) {
+    let passed = |(name, value): &&(String, Vec<u8>)| is_passed(name) && !is_grpc(name, value);
+    for (name, value) in check.headers.iter().filter(passed) {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(value))
         {
             headers.append(name, value);
@@ -270,13 +310,17 @@ fn request(
     request.body(Empty::new()).context("no request")
 }
 
-/// In one line, and first: some read no other.
+/// In one line, and first: some read no other. Of our own marks that are there, [`MOST_MARKS`] go along.
 fn marked(check: &AuthzRequest, cdn_id: &str) -> anyhow::Result<HeaderValue> {
-    let mark = format!("{cdn_id}{AUTH_REQUEST}").into_bytes();
-    let marks: Vec<&[u8]> = std::iter::once(mark.as_slice())
-        .chain(loops(check))
-        .collect();
-    Ok(HeaderValue::from_bytes(&marks.join(&b", "[..]))?)
+    let mark = format!("{cdn_id}{AUTH_REQUEST}");
+    let mut own = 0;
+    let kept = loops(check).flat_map(marks_in).filter(|mark| {
+        let is_own = identifier(mark) == cdn_id.as_bytes();
+        own += u32::from(is_own);
+        !is_own || own <= MOST_MARKS
+    });
+    let marks: Vec<&[u8]> = std::iter::once(mark.as_bytes()).chain(kept).collect();
+    Ok(HeaderValue::from_bytes(&marks.join(&b","[..]))?)
 }
 
 /// The client's own are not passed.
@@ -315,6 +359,12 @@ fn is_passed(name: &str) -> bool {
         && !NOT_PASSED_PREFIXES
             .iter()
             .any(|prefix| name.starts_with(prefix))
+}
+
+/// Says that the request is one of gRPC. It has no body, so this says nothing of one.
+fn is_grpc(name: &str, value: &[u8]) -> bool {
+    let begins = value.trim_ascii_start().get(..GRPC.len());
+    name == CONTENT_TYPE && begins.is_some_and(|begin| begin.eq_ignore_ascii_case(GRPC))
 }
 
 #[cfg(test)]

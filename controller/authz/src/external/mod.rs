@@ -143,14 +143,14 @@ pub(crate) fn sign_in(
     refused: AuthzDecision,
     check: &AuthzRequest,
 ) -> AuthzDecision {
-    let (
-        Some(place),
-        AuthzDecision::Deny {
-            status: 401,
-            headers,
-        },
-    ) = (&external.signin_url, &refused)
+    let AuthzDecision::Deny {
+        status: 401,
+        headers,
+    } = &refused
     else {
+        return refused;
+    };
+    let Some(url) = sign_in_url(external, check) else {
         return refused;
     };
     let kept = ["set-cookie", "www-authenticate"];
@@ -158,17 +158,24 @@ pub(crate) fn sign_in(
         .iter()
         .filter(|(name, _)| kept.contains(&name.as_str()))
         .cloned();
-    // nginx makes absolute what begins with a slash.
-    let place = text(place, check);
-    let url = match place.starts_with('/') {
-        true => format!("{}://{}{place}", check.scheme, check.host),
-        false => place,
-    };
-    let location = ("location".to_owned(), without_breaks(&url));
+    let location = ("location".to_owned(), url);
     AuthzDecision::Deny {
         status: 302,
         headers: std::iter::once(location).chain(kept).collect(),
     }
+}
+
+/// The sign-in page of a request. `None`: there is none.
+pub(crate) fn sign_in_url(external: &ExternalAuth, check: &AuthzRequest) -> Option<String> {
+    let place = text(external.signin_url.as_ref()?, check);
+    // nginx makes absolute what begins with a slash; to a client, an empty URL is the one that it has asked for.
+    let path = match place.as_str() {
+        "" => &check.path,
+        path if path.starts_with('/') => path,
+        _ => return Some(without_breaks(&place)),
+    };
+    let url = format!("{}://{}{path}", check.scheme, check.host);
+    Some(without_breaks(&url))
 }
 
 /// `$uri` is decoded: where nginx would end a header in it, the character stays encoded.

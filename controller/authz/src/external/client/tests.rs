@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use sluice_resolver::Dns;
 use sluice_translate::AddressPolicy;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::super::dial::Dialer;
 use super::*;
@@ -188,6 +190,117 @@ async fn auth_requests_cause_no_others() {
         .await
         .is_err()
     );
+}
+
+fn asked_with(headers: &[(&str, &str)]) -> HeaderMap {
+    let header = |(name, value): &(&str, &str)| ((*name).to_owned(), value.as_bytes().to_vec());
+    let check = AuthzRequest {
+        headers: headers.iter().map(header).collect(),
+        ..check()
+    };
+    let place = place("http://auth.example/").unwrap();
+    let asked = request(&external(), &place, &check, "sluice").unwrap();
+    asked.headers().clone()
+}
+
+#[test]
+fn no_client_makes_an_auth_request_one_of_grpc() {
+    for grpc in [
+        "application/grpc",
+        "Application/GRPC",
+        " application/grpc+proto",
+        "application/grpc;a=b",
+        "application/grpc-web",
+    ] {
+        let asked = asked_with(&[("content-type", grpc)]);
+        assert_eq!(asked.get("content-type"), None, "{grpc}");
+        let both = asked_with(&[("content-type", grpc), ("content-type", "text/plain")]);
+        let types: Vec<_> = both.get_all("content-type").iter().collect();
+        assert_eq!(types, ["text/plain"], "{grpc}");
+    }
+    for other in [
+        "",
+        "application/json",
+        "application/grp",
+        "x, application/grpc",
+    ] {
+        let asked = asked_with(&[("content-type", other)]);
+        assert_eq!(asked["content-type"], other);
+    }
+}
+
+/// Envoy counts what is `sluice` alone.
+#[test]
+fn an_auth_request_has_room_for_passes_whatever_marks_a_client_writes() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "sluice-auth"),
+        (&["sluice"], "sluice-auth,sluice"),
+        (
+            &[
+                "a; v=1, sluice, sluice,sluice ; v=2",
+                "",
+                "sluice, sluice-b",
+            ],
+            "sluice-auth,a; v=1, sluice, sluice, sluice-b",
+        ),
+        (
+            &["sluice, sluice, sluice; v=\"a, b\", c; v=\"\\\", sluice, d\""],
+            "sluice-auth,sluice, sluice, c; v=\"\\\", sluice, d\"",
+        ),
+    ];
+    for (sent, expected) in cases {
+        let lines: Vec<_> = sent.iter().map(|line| (CDN_LOOP, *line)).collect();
+        let asked = asked_with(&lines);
+        let said: Vec<_> = asked.get_all(CDN_LOOP).iter().collect();
+        assert_eq!(said, [*expected], "{sent:?}");
+    }
+}
+
+/// Answers every request with this head.
+async fn service(head: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut bytes = [0; 4096];
+            let _ = stream.read(&mut bytes).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn an_error_of_grpc_behind_a_status_that_admits_is_no_answer() {
+    let policy = AddressPolicy {
+        written_loopback: true,
+        ..AddressPolicy::default()
+    };
+    let pool = Pool::new(Arc::new(Dialer::new(policy, Dns::new(&[]))), "sluice");
+    for (head, status) in [
+        ("200 OK\r\n", Some(200)),
+        ("200 OK\r\ngrpc-status: 0\r\n", Some(200)),
+        ("200 OK\r\ngrpc-status: 14\r\n", None),
+        ("204 No Content\r\nGrpc-Status: 16\r\n", None),
+        ("200 OK\r\ngrpc-status: 0\r\ngrpc-status: 7\r\n", None),
+        ("200 OK\r\ngrpc-status: \u{e9}\r\n", None),
+        ("200 OK\r\ngrpc-status:\r\n", None),
+        ("403 Forbidden\r\ngrpc-status: 7\r\n", Some(403)),
+    ] {
+        let text = format!("HTTP/1.1 {head}connection: close\r\ncontent-length: 0\r\n\r\n");
+        let pods = Backend {
+            endpoints: vec![Endpoint::at(service(text.leak()).await)],
+            ..Backend::default()
+        };
+        let external = ExternalAuth {
+            url: Expression::literal("http://auth.shop.svc/"),
+            ..external()
+        };
+        let answer = ask(&pool, "shop", &external, Some(&pods), &check()).await;
+        let answered = answer.as_ref().map(|answer| answer.status).ok();
+        assert_eq!(answered, status, "{head:?}: {answer:?}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ on_every_plane!(
     rules_that_the_engine_refuses_close_their_own_paths_only,
     redirects_and_bodies_pass_a_firewall_unchanged,
     core_rules_leave_hosts_without_them_alone,
+    core_rules_of_some_paths_disarm_no_rules_of_all,
     limits_and_a_firewall_hold_together,
 );
 
@@ -149,17 +150,86 @@ async fn core_rules_leave_hosts_without_them_alone(plane: Plane) -> Result<()> {
         ("b.test", WITH_CORE_RULES),
         ("own.test", own),
     ];
-    let (_fixture, options) = site(&[], &hosts).await?;
+    let of_all = format!("{SWITCHED_ON}\nSecRule ARGS:a \"@streq bad\" \"id:900600,phase:2,deny\"");
+    let settings = [
+        ("enable-modsecurity", "true"),
+        ("modsecurity-snippet", &of_all),
+    ];
+    let (_fixture, options) = site(&settings, &hosts).await?;
     let sluice = start(plane.on(options)).await?;
     if plane == Plane::Nginx {
-        let text = std::fs::read_to_string(sluice.run_dir().join("nginx/nginx.conf"))?;
-        ensure!(text.matches("modsecurity on;").count() == 3, "{text}");
+        ensure_parsed_once(&sluice)?;
     }
     for host in ["a.test", "b.test"] {
         ensure_status(&sluice, host, ATTACK, 403).await?;
     }
-    ensure_status(&sluice, "own.test", ATTACK, 200).await?;
+    for host in ["own.test", HOST] {
+        ensure_status(&sluice, host, ATTACK, 200).await?;
+    }
     ensure_status(&sluice, "own.test", "/?q=bad", 403).await?;
+    for host in ["a.test", "own.test", HOST] {
+        ensure_status(&sluice, host, "/?a=bad", 403).await?;
+    }
+    sluice.stop()
+}
+
+/// The core rules as they are installed are in one place of nginx.conf.
+fn ensure_parsed_once(sluice: &Sluice) -> Result<()> {
+    let folder = sluice.run_dir().join("nginx");
+    let text = std::fs::read_to_string(folder.join("nginx.conf"))?;
+    let mut places = 0;
+    for file in std::fs::read_dir(folder.join("certificates"))? {
+        let path = file?.path();
+        let rules = std::fs::read(&path)?;
+        let includes = rules.starts_with(b"Include ");
+        let name = path.file_name().context("a file")?.to_string_lossy();
+        places += usize::from(includes) * text.matches(&*name).count();
+    }
+    ensure!(places == 1, "{places} places: {text}");
+    Ok(())
+}
+
+/// The default actions of the core rules let requests pass, and come behind others or in front of them. A path without the core rules
+/// has a `block` of the operator's as it has it alone; one with them has both, and the operator's come last.
+async fn core_rules_of_some_paths_disarm_no_rules_of_all(plane: Plane) -> Result<()> {
+    let of_all = [
+        SWITCHED_ON,
+        r#"SecDefaultAction "phase:2,log,deny,status:403""#,
+        r#"SecRule ARGS "@contains evil" "id:1000,phase:2,block""#,
+        r#"SecRule ARGS:q "@streq bad" "id:900500,phase:2,deny""#,
+    ]
+    .join("\n");
+    let settings = [
+        ("enable-modsecurity", "true"),
+        ("modsecurity-snippet", &of_all),
+    ];
+    let hosts = [("a.test", WITH_CORE_RULES), ("b.test", WITH_CORE_RULES)];
+    let (fixture, options) = site(&settings, &hosts).await?;
+    // And a host with core rules on two of its paths.
+    let paths = |name: &str, paths: &[&str]| {
+        let ingress = Ingress::new("default", name).host(OTHER);
+        let mut paths = paths.iter();
+        paths
+            .by_ref()
+            .fold(ingress, |ingress, path| ingress.path(path, "web", 80))
+    };
+    let some = paths("some", &["/x", "/y"]).annotation("enable-owasp-core-rules", "true");
+    for ingress in [&some, &paths("others", &["/"])] {
+        fixture.manifests.ingress(ingress)?;
+    }
+    let sluice = start(plane.on(options)).await?;
+    let places = [
+        (HOST, "/"),
+        (OTHER, "/"),
+        (OTHER, "/x"),
+        ("a.test", "/"),
+        ("b.test", "/"),
+    ];
+    for (host, path) in places {
+        for (query, status) in [("a=good", 200), ("a=evil", 403), ("q=bad", 403)] {
+            ensure_status(&sluice, host, &format!("{path}?{query}"), status).await?;
+        }
+    }
     sluice.stop()
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sluice_ir::{Config, RouteId, Server, changed};
 use sluice_tasks::Tasks;
-use sluice_xds::firewall::{RuleSet, of_route, rule_sets};
+use sluice_xds::firewall::{CoreRules, RuleSet, of_route, rule_sets};
 use tokio::sync::watch;
 use tracing::error;
 
@@ -125,7 +125,10 @@ fn load_outcome(now: &Config, loaded: &Loaded) -> LoadOutcome {
         };
         let missing = match &loaded.no_engine {
             Some(_) => Some(Missing::Engine),
-            None => (set.common.core_rules && !loaded.has_core_rules).then_some(Missing::CoreRules),
+            None => {
+                let has_some = set.common.core_rules != CoreRules::Absent;
+                (has_some && !loaded.has_core_rules).then_some(Missing::CoreRules)
+            }
         };
         let refused = loaded.refused.get(&set.name());
         if let Some(missing) = missing {

@@ -14,6 +14,7 @@ mod cert_targets;
 mod certificates;
 mod configuration_test;
 mod configurations;
+mod core_rules;
 mod endpoint_files;
 mod log_lines;
 mod reload_event;
@@ -254,7 +255,8 @@ fn detect_features(
         openssl: OpenSsl::of_nginx(features),
         streams: Streams::of_nginx(features, program, Path::is_file),
         modsecurity: ModSecurity::of_nginx(features, program, Path::is_file)
-            .filter(|_| !settings.engine.is_kongs()),
+            .filter(|_| !settings.engine.is_kongs())
+            .map(core_rules::with_ids),
         status: sluice_nginx::status_socket(features, &settings.folder),
         ..settings
     }

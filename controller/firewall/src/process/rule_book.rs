@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use sluice_modsecurity::{Library, Rules};
 use sluice_nginx::{ModSecurity, RECOMMENDED_RULES};
-use sluice_xds::firewall::{CommonRules, RuleSet};
+use sluice_xds::firewall::{CommonRules, CoreRules, RuleSet};
 
 use crate::wire::{self, Loaded, Refused};
 
@@ -133,18 +133,20 @@ impl RuleBook {
     }
 
     fn parse_common(&self, common: &CommonRules, library: &Arc<Library>) -> Result<Rules, String> {
+        let include = |path: &PathBuf| format!("Include {}\n", path.display());
+        let core_rules: String = self.core_rules.iter().map(include).collect();
+        let at = |place| common.core_rules == place;
         let mut rules = empty(library)?;
         rules.add(&self.engine())?;
-        if !common.all.is_empty() {
-            rules.add(&common.all)?;
-        }
-        if common.recommended {
-            rules.add(RECOMMENDED_RULES)?;
-        }
-        if common.core_rules {
-            let include = |path: &PathBuf| format!("Include {}\n", path.display());
-            let includes: String = self.core_rules.iter().map(include).collect();
-            rules.add(&includes)?;
+        for (text, is_there) in [
+            (core_rules.as_str(), at(CoreRules::First)),
+            (&common.all, !common.all.is_empty()),
+            (RECOMMENDED_RULES, common.recommended),
+            (&core_rules, at(CoreRules::Last)),
+        ] {
+            if is_there {
+                rules.add(text)?;
+            }
         }
         Ok(rules)
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Config, Server, ServerName};
 
-use super::{Sharing, of_all, of_route, of_server, wafs};
+use super::{Around, Sharing, of_all, of_route, of_server, wafs};
 use crate::settings::Settings;
 
 /// Names of the servers with a firewall, and the routes of all servers.
@@ -32,9 +32,10 @@ impl Firewalls {
         had_one || has_one
     }
 
-    pub(crate) fn sharing(&self, config: &Config) -> Sharing {
+    pub(crate) fn sharing(&self, config: &Config, settings: &Settings) -> Sharing {
         let servers: Vec<&Server> = self.servers(config).collect();
-        Sharing::new(&servers, self.routes, &config.global)
+        let module = settings.modsecurity.as_ref();
+        Sharing::new(&servers, self.routes, &config.global, module)
     }
 
     /// All files, by their names.
@@ -47,12 +48,17 @@ impl Firewalls {
         let Some(module) = &settings.modsecurity else {
             return BTreeMap::new();
         };
-        let mut files = of_all(sharing, &config.global, module, settings);
+        let global = &config.global;
+        let mut files = of_all(sharing, global, module, settings);
         for server in self.servers(config) {
-            let place = sharing.server(server);
+            let place = sharing.server(server, global, Some(module));
             files.extend(of_server(&place, module));
-            let wafs = wafs(server);
-            files.extend(wafs.flat_map(|waf| of_route(waf, &place, sharing, module)));
+            let around = Around {
+                sharing,
+                place: &place,
+                everywhere: global.waf.as_ref(),
+            };
+            files.extend(wafs(server).flat_map(|waf| of_route(waf, around, module)));
         }
         let named = files.into_iter();
         named.map(|file| (file.name, file.text)).collect()

@@ -7,9 +7,11 @@
 //! ```
 //!
 //! The module parses a file for each directive that names it, and the core rules take 17 MB and 0.2 s each time. `sharing.rs`
-//! says where they are named.
+//! says where they are named, `removal.rs` how a location is spared those around it.
 
 mod firewalls;
+mod installed;
+mod removal;
 mod sharing;
 
 use sluice_ir::{GlobalConfig, Server, Waf};
@@ -20,6 +22,7 @@ use crate::files::names::hash;
 use crate::settings::{ModSecurity, Settings};
 
 pub(crate) use firewalls::Firewalls;
+pub use installed::core_ids;
 pub(crate) use sharing::{Place, Sharing};
 
 /// ModSecurity's recommended settings.
@@ -32,15 +35,19 @@ pub(crate) struct RulesFile {
     text: String,
 }
 
+/// Rules around a location.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Around<'a> {
+    pub(crate) sharing: &'a Sharing,
+    pub(crate) place: &'a Place,
+    /// The operator's, for all.
+    pub(crate) everywhere: Option<&'a Waf>,
+}
+
 /// Files that a `location {}` names.
-pub(crate) fn of_location(
-    waf: &Waf,
-    place: &Place,
-    sharing: &Sharing,
-    settings: &Settings,
-) -> Vec<Word> {
+pub(crate) fn of_location(waf: &Waf, around: Around<'_>, settings: &Settings) -> Vec<Word> {
     let module = settings.modsecurity.as_ref();
-    let files = module.map(|module| of_route(waf, place, sharing, module));
+    let files = module.map(|module| of_route(waf, around, module));
     words(&files.unwrap_or_default(), settings)
 }
 
@@ -71,13 +78,21 @@ fn of_all(
     if !sharing.is_used {
         return Vec::new();
     }
-    let mut files = vec![RulesFile::new(engine(module, settings))];
-    if let Some(waf) = &global.waf {
-        files.extend(own(waf, ""));
-    }
-    files.extend(sharing.recommended.then(recommended));
-    files.extend(sharing.core_rules.then(|| core_rules(module)).flatten());
-    files
+    let core_rules = sharing.core_rules.then(|| core_rules(module)).flatten();
+    // Those of locations come before what the operator has for all, also here.
+    let come_last = global.waf.is_none() || sharing.all_have_core_rules;
+    let (first, last) = if come_last {
+        (None, core_rules)
+    } else {
+        (core_rules, None)
+    };
+    let own = global.waf.as_ref().and_then(|waf| own(waf, ""));
+    std::iter::once(RulesFile::new(engine(module, settings)))
+        .chain(first)
+        .chain(own)
+        .chain(sharing.recommended.then(recommended))
+        .chain(last)
+        .collect()
 }
 
 fn of_server(place: &Place, module: &ModSecurity) -> Vec<RulesFile> {
@@ -87,10 +102,11 @@ fn of_server(place: &Place, module: &ModSecurity) -> Vec<RulesFile> {
 }
 
 /// Its own rules come first, as those around it come behind.
-fn of_route(waf: &Waf, place: &Place, sharing: &Sharing, module: &ModSecurity) -> Vec<RulesFile> {
+fn of_route(waf: &Waf, around: Around<'_>, module: &ModSecurity) -> Vec<RulesFile> {
+    let Around { sharing, place, .. } = around;
     let has_core_rules = sharing.core_rules || place.core_rules;
     let exception = match has_core_rules && !waf.core_rules && !sharing.all_have_core_rules {
-        true => sharing::without_core_rules(waf),
+        true => removal::without_core_rules(waf, around.everywhere),
         false => String::new(),
     };
     let own = own(waf, &exception);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use sluice_dataplane::nginx::Running;
 use sluice_ir::{Action, BackendId, Canary, Config, HttpRoute, Server, ServerName};
-use sluice_translate::{Kind, ObjectKey, Report, Severity, Snapshot};
+use sluice_translate::{Kind, ObjectKey, Report, Severity, Snapshot, ids, is_same_canary};
 use sluice_xds_server::Stats;
 
 use crate::starts::Starts;
@@ -132,9 +132,9 @@ impl Indexed {
 impl Index {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
         let mut ingresses: BTreeMap<ObjectKey, Ingress> = BTreeMap::new();
-        let mut canaries: BTreeMap<&BackendId, Vec<&(ObjectKey, Canary)>> = BTreeMap::new();
+        let mut canaries: BTreeMap<BackendId, Vec<&(ObjectKey, Canary)>> = BTreeMap::new();
         for canary in snapshot.canaries() {
-            let of_backend = canaries.entry(&canary.1.backend).or_default();
+            let of_backend = canaries.entry(canary.1.backend.clone()).or_default();
             of_backend.push(canary);
             ingresses.entry(canary.0.clone()).or_default().is_canary = true;
         }
@@ -142,8 +142,9 @@ impl Index {
             for (place, route) in server.routes.iter().enumerate() {
                 let owner = snapshot.owner(&route.id);
                 let asked = route.canaries.iter().flat_map(|canary| {
-                    let of_backend = canaries.get(&canary.backend).into_iter().flatten();
-                    let of_it = of_backend.filter(move |(_, asked)| asked == canary);
+                    let port = ids::without_variant(&canary.backend);
+                    let of_backend = canaries.get(&port).into_iter().flatten();
+                    let of_it = of_backend.filter(move |(_, asked)| is_same_canary(canary, asked));
                     of_it.map(|(key, _)| key)
                 });
                 for key in owner.into_iter().chain(asked) {

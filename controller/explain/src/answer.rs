@@ -1,6 +1,6 @@
 //! Actions of routes, and where redirects lead.
 
-use sluice_ir::{Action, BackendId, Config, HttpRoute, HttpsRedirect, RedirectTo};
+use sluice_ir::{Action, BackendId, Canary, Config, HttpRoute, HttpsRedirect, RedirectTo};
 
 use crate::canary;
 use crate::explanation::{Backend, Outcome, Share};
@@ -37,13 +37,19 @@ pub(crate) fn of_action(config: &Config, route: &HttpRoute, request: &Request) -
                     .canaries
                     .iter()
                     .map(|canary| Share {
-                        backend: backend(config, &canary.backend, 1),
+                        backend: backend(config, of_canary(canary, request), 1),
                         rules: canary.rules.clone(),
                     })
                     .collect(),
             }
         }
     }
+}
+
+fn of_canary<'a>(canary: &'a Canary, request: &Request) -> &'a BackendId {
+    let https = canary.https_backend.as_ref();
+    let https = https.filter(|_| request.scheme == "https");
+    https.unwrap_or(&canary.backend)
 }
 
 fn upstream_path(route: &HttpRoute, request: &Request) -> String {
@@ -97,7 +103,7 @@ pub(crate) fn location(to: &RedirectTo, matched: &Matched<'_>, request: &Request
         RedirectTo::PathOnly(path) => format!("{}{path}", request.origin()),
         RedirectTo::Host(host) => {
             let target = without_slash(&request.target);
-            let (scheme, port) = (&request.scheme, request.port());
+            let (scheme, port) = (request.told_scheme(), request.port());
             format!("{scheme}://{}:{port}{target}", host.as_str())
         }
         RedirectTo::Parts {
@@ -111,7 +117,7 @@ pub(crate) fn location(to: &RedirectTo, matched: &Matched<'_>, request: &Request
                 (None, Some(_)) => None,
                 (None, None) => request.port,
             };
-            let scheme = scheme.map_or(request.scheme.as_str(), |scheme| scheme.as_str());
+            let scheme = scheme.map_or(request.told_scheme(), |scheme| scheme.as_str());
             let host = host
                 .as_ref()
                 .map_or(request.host.as_str(), |host| host.as_str());

@@ -124,7 +124,7 @@ fn as_forwarded(config: &Config, request: &Request) -> Request {
     let believed = config.global.forwarded.trust_forwarded;
     let scheme = scheme.filter(|scheme| believed && (scheme == "http" || scheme == "https"));
     Request {
-        scheme: scheme.unwrap_or_else(|| request.scheme.clone()),
+        forwarded_scheme: scheme,
         ..request.clone()
     }
 }
@@ -143,11 +143,50 @@ fn outcome(config: &Config, route: &HttpRoute, request: &Request) -> Answered {
         return response;
     }
     if let Some(redirect) = &route.https_redirect
-        && request.scheme == "http"
+        && request.told_scheme() == "http"
         && !server::is_one_of(&route.plain_http_at, &request.host)
     {
         return (answer::to_https(redirect, request), None);
     }
     let outcome = answer::of_action(config, route, request);
     (outcome, OperatorSnippet::of_route(route))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use sluice_ir::{Action, BackendId, PathMatch, Server, ServerName};
+
+    use super::*;
+
+    #[test]
+    fn pods_are_spoken_to_as_the_connection_is_whatever_a_header_says() {
+        let plain = BackendId::new("default/web/80");
+        let action = Action::to(plain.clone());
+        let path = PathMatch::Prefix("/".to_owned());
+        let route = HttpRoute {
+            https_backend: Some(BackendId::new("default/web/80/https")),
+            ..HttpRoute::new(&ServerName::CatchAll, path, action, Arc::default())
+        };
+        let server = Server {
+            routes: vec![route],
+            ..Server::default()
+        };
+        let mut config = Config::default();
+        config.servers.insert(ServerName::CatchAll, server.into());
+        config.global.forwarded.trust_forwarded = true;
+        for scheme in ["http", "https"] {
+            for said in ["http", "https"] {
+                let header = format!("X-Forwarded-Proto: {said}");
+                let url = format!("{scheme}://a.example/");
+                let request = Request::parse(&url, "GET", &[header]).unwrap();
+                let Outcome::Forward { backends, .. } = explain(&config, &request).outcome else {
+                    panic!("not forwarded")
+                };
+                let is_plain = backends[0].id == plain.to_string();
+                assert_eq!(is_plain, scheme == "http", "{scheme}, {said}");
+            }
+        }
+    }
 }

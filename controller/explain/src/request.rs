@@ -7,8 +7,10 @@ use sluice_filter_core::path;
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// `http` or `https`.
+    /// `http` or `https`: that of the connection.
     pub scheme: String,
+    /// The one that a proxy in front says, where that is believed.
+    pub forwarded_scheme: Option<String>,
     /// In lower case, without a port.
     pub host: String,
     /// A port that is not the scheme's own.
@@ -90,6 +92,7 @@ impl Request {
                 .filter(|(name, _)| name != "host")
                 .collect(),
             scheme,
+            forwarded_scheme: None,
         })
     }
 
@@ -128,10 +131,20 @@ impl Request {
             .map(|(_, value)| value)
     }
 
+    /// The scheme that the client is said to speak, by which pods and redirects go.
+    #[must_use]
+    pub fn told_scheme(&self) -> &str {
+        self.forwarded_scheme.as_ref().unwrap_or(&self.scheme)
+    }
+
     /// The port that the client connected to.
     #[must_use]
     pub fn port(&self) -> u16 {
-        let usual = if self.scheme == "https" { 443 } else { 80 };
+        let usual = if self.told_scheme() == "https" {
+            443
+        } else {
+            80
+        };
         self.port.unwrap_or(usual)
     }
 
@@ -147,7 +160,7 @@ impl Request {
     /// Scheme and authority.
     #[must_use]
     pub fn origin(&self) -> String {
-        format!("{}://{}", self.scheme, self.authority())
+        format!("{}://{}", self.told_scheme(), self.authority())
     }
 }
 

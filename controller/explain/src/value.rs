@@ -20,7 +20,7 @@ fn of_variable(variable: &Variable, request: &Request) -> String {
     match variable {
         Variable::Host => request.authority(),
         Variable::Hostname => request.host.clone(),
-        Variable::Scheme => request.scheme.clone(),
+        Variable::Scheme => request.told_scheme().to_owned(),
         Variable::Method => request.method.clone(),
         Variable::RequestUri => request.target.clone(),
         Variable::Query => request.query().unwrap_or_default().to_owned(),

@@ -227,6 +227,13 @@ impl Forwarded {
     pub fn has_two_addresses(&self) -> bool {
         !self.proxy_protocol && self.client_header.is_some()
     }
+
+    /// True if the scheme that pods are told and redirects go by may be another one than that of the connection: a load balancer that
+    /// ends TLS says so, in a header or by the port of its PROXY header.
+    #[must_use]
+    pub fn tells_scheme(&self) -> bool {
+        self.trust_forwarded || self.proxy_protocol
+    }
 }
 
 /// So many, and each so large: the line of a request and every header fit into one.

@@ -170,8 +170,10 @@ pub enum LogField {
     UpstreamStatus,
     /// Of the answers' bodies.
     UpstreamBytes,
-    /// `namespace-service-port`, also where a canary was chosen; of a connection the backend's id.
+    /// `namespace-service-port`, also where a canary was chosen.
     Backend,
+    /// `namespace/service/port` of a connection without HTTP.
+    L4Backend,
     /// `namespace-service-port` of the canary that was chosen; otherwise empty.
     AlternativeBackend,
     BackendNamespace,

@@ -114,6 +114,17 @@ impl HttpRoute {
             && (!blocks || own.waf == asked.waf)
     }
 
+    /// True if a client whom an upstream answers 401 is sent to the sign-in page of `auth-signin`, as one whom the authentication
+    /// service refuses: ingress-nginx does so where `custom-http-errors` has it look at responses of upstreams, for whatever statuses.
+    #[must_use]
+    pub fn signs_in_again(&self) -> bool {
+        let authentication = self.policy.authentication.as_ref();
+        let external = authentication.and_then(|authentication| authentication.external.as_ref());
+        let pages = self.error_pages.as_ref();
+        external.is_some_and(|external| external.signin_url.is_some())
+            && pages.is_some_and(|pages| !pages.keeps_upstreams)
+    }
+
     /// Backends of a route that forwards.
     #[must_use]
     pub fn destination(&self) -> Option<&Destination> {
@@ -144,7 +155,7 @@ impl HttpRoute {
             .as_ref()
             .and_then(|authentication| authentication.external.as_ref());
         let external = external.and_then(|external| external.backend.as_ref());
-        let canaries = self.canaries.iter().map(|canary| &canary.backend);
+        let canaries = self.canaries.iter().flat_map(Canary::backends);
         let others = [self.https_backend.as_ref(), errors, external];
         own.chain(others.into_iter().flatten())
             .chain(mirrors)
@@ -155,12 +166,22 @@ impl HttpRoute {
 /// A second backend of a route.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Canary {
-    /// Backend of the canary.
+    /// Backend of the canary, with the transport that the primary backend of the route has.
     pub backend: BackendId,
+    /// Backend of its requests over https, with the transport of [`HttpRoute::https_backend`] where the route has that.
+    #[serde(skip_serializing_if = "is_default")]
+    pub https_backend: Option<BackendId>,
     /// Rules that select it.
     pub rules: CanaryRules,
     /// Sessions that the main backend keeps with a pod stay with this backend, too.
     pub sticky: bool,
+}
+
+impl Canary {
+    /// Its backend, and that of its requests over https if it has one of its own.
+    pub fn backends(&self) -> impl Iterator<Item = &BackendId> {
+        std::iter::once(&self.backend).chain(&self.https_backend)
+    }
 }
 
 /// Request for an error service.

@@ -104,10 +104,7 @@ pub struct ServerTls {
 impl Default for ServerTls {
     fn default() -> Self {
         ServerTls {
-            versions: TlsVersions {
-                v1_2: true,
-                v1_3: true,
-            },
+            versions: TlsVersions::default(),
             ciphers: Vec::new(),
             curves: Vec::new(),
             session_timeout: None,

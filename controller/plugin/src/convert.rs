@@ -261,6 +261,7 @@ mod tests {
         let canary = |weight| {
             canary(&ir::Canary {
                 backend: ir::BackendId::new("shop/new/80"),
+                https_backend: None,
                 rules: ir::CanaryRules {
                     weight,
                     total: 100,

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{Canary, Config, HttpRoute, RouteId, ServerName};
-use sluice_translate_engine::{Ingress, Kind, Object, ObjectKey, ObjectRef, Snapshot};
+use sluice_translate_engine::{
+    Ingress, Kind, Object, ObjectKey, ObjectRef, Snapshot, is_same_canary,
+};
 
 use crate::annotations::{Scope, find};
 use crate::{Options, Resources, translate};
@@ -97,7 +99,7 @@ impl Subject<'_> {
         let owners = routes().filter_map(|route| snapshot.owner(&route.id));
         let owners: BTreeSet<&ObjectKey> = owners.collect();
         let route: Option<&HttpRoute> = routes().find(|route| Some(&route.id) == self.route);
-        let is_taken = |canary: &Canary| route.is_some_and(|it| it.canaries.contains(canary));
+        let is_taken = |canary: &Canary| route.is_some_and(|it| has_canary(it, canary));
         let canaries = snapshot.canaries().iter();
         let canaries = canaries.filter(|(_, canary)| is_taken(canary));
         let owner = route.and_then(|route| snapshot.owner(&route.id));
@@ -122,19 +124,26 @@ impl Subject<'_> {
             let servers = hosts.into_iter();
             let servers = servers.filter_map(|name| snapshot.config().servers.get(&name));
             let routes = servers.flat_map(|server| &server.routes);
-            let routes = routes.filter(move |route| route.canaries.contains(canary));
+            let routes = routes.filter(move |route| has_canary(route, canary));
             routes.filter_map(|route| snapshot.owner(&route.id))
         });
         mains.collect()
     }
 }
 
+fn has_canary(route: &HttpRoute, asked: &Canary) -> bool {
+    let mut canaries = route.canaries.iter();
+    canaries.any(|canary| is_same_canary(canary, asked))
+}
+
 fn hosts(ingress: &Ingress) -> impl Iterator<Item = ServerName> {
-    let rules = ingress
-        .spec
-        .iter()
-        .flat_map(|spec| spec.rules.iter().flatten());
-    rules.filter_map(|rule| ServerName::parse(rule.host.as_deref().unwrap_or_default()).ok())
+    let specs = ingress.spec.iter();
+    let default = specs.clone().filter(|spec| spec.default_backend.is_some());
+    let default = default.map(|_| ServerName::CatchAll);
+    let rules = specs.flat_map(|spec| spec.rules.iter().flatten());
+    let hosts =
+        rules.filter_map(|rule| ServerName::parse(rule.host.as_deref().unwrap_or_default()).ok());
+    hosts.chain(default)
 }
 
 fn annotations(

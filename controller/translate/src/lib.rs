@@ -60,7 +60,7 @@ pub use sluice_translate_engine::{
     AddressPolicy, AnnotationTexts, CLOSED, Carries, Change, Changes, EndpointHealth,
     EndpointSlice, Forbidden, Ingress, InvalidObject, Kind, METADATA_NETWORKS, Object, ObjectKey,
     ObjectRef, Pod, Provenance, Report, Resolution, RouteOwner, Service, Severity, Snapshot,
-    Updated, field_path, ids, why_closed,
+    Updated, field_path, ids, is_same_canary, why_closed,
 };
 pub use snippet::{harmless_directives, own_headers};
 pub use support::{DataPlane, Support, Supports};

@@ -12,7 +12,7 @@ use sluice_ir::{L4Protocol, Stream, StreamPort, Transport};
 use sluice_syntax::{Parsed, shortened, value};
 use sluice_translate_engine::{
     BackendRefs, BackendSettings, BackendSource, Balance, Cause, Kind, ObjectCache, ObjectKey,
-    ObjectRef, Port, ReferenceSite, Report, Reporter, Service, Severity,
+    ObjectRef, Port, ReferenceSite, Report, Reporter, Service, Severity, Traffic,
 };
 
 use crate::Options;
@@ -80,7 +80,6 @@ pub(crate) fn streams(
                     let site = ReferenceSite {
                         object: object.clone(),
                         field,
-                        as_canary: false,
                     };
                     all.insert(port, stream(target, wanted, globals, backend_refs, site));
                 }
@@ -118,7 +117,7 @@ fn stream(
         transport: &transport,
         balance: &balance,
         attempts,
-        gets_requests: false,
+        traffic: Traffic::Other,
     };
     let backend = backend_refs.add(BackendSource::Service(target.service, port), settings, site);
     let timeouts = globals.streams;

@@ -63,6 +63,7 @@ fn config() -> Config {
         let mut wild = route(name, PathMatch::Prefix("/w".to_owned()), "wild");
         wild.canaries = vec![Canary {
             backend: BackendId::new("shop/new/80"),
+            https_backend: None,
             rules: CanaryRules {
                 header: Some(CanaryHeader {
                     name: "x-new".to_owned(),

@@ -141,7 +141,8 @@ fn action(route: &HttpRoute) -> String {
     if let Some(response) = response_to_all(route) {
         return response;
     }
-    let is_canary = |id: &&BackendId| route.canaries.iter().any(|canary| canary.backend == **id);
+    let canaries: Vec<&BackendId> = route.canaries.iter().flat_map(Canary::backends).collect();
+    let is_canary = |id: &&BackendId| canaries.contains(id);
     let backends = route.backends().filter(|id| !is_canary(id));
     let backends: Vec<String> = backends.map(ids::shown).collect();
     match backends.is_empty() {

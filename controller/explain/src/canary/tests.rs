@@ -45,6 +45,7 @@ fn config(canaries: &[(&str, CanaryRules)], backends: &[(&str, Backend)]) -> Con
         .iter()
         .map(|(id, rules)| Canary {
             backend: BackendId::new(*id),
+            https_backend: None,
             rules: rules.clone(),
             sticky: true,
         })

@@ -74,6 +74,15 @@ pub struct RetryOn {
     pub statuses: BTreeSet<u16>,
 }
 
+impl Retries {
+    /// Seconds that all attempts may take together without a byte.
+    #[must_use]
+    pub fn longest(&self, timeouts: Timeouts) -> u64 {
+        let Timeouts { send, read } = timeouts;
+        u64::from(send.max(read)) * u64::from(self.attempts.get())
+    }
+}
+
 impl RetryOn {
     /// Never retries.
     #[must_use]

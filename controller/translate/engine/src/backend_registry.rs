@@ -2,18 +2,22 @@
 //! Objects of different hosts decide together.
 //!
 //! Whatever is said about one port of a Service, however its pods are spoken to, is one entry. When an Ingress says
-//! something else, only that entry is resolved again.
+//! something else, only that entry is resolved again, and those of the ports that are canaries of it: they are spoken to in the
+//! same ways.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use sluice_ir::{BackendId, Canary, Transport};
 
-use crate::backends::{Authority, BackendRef, BackendSource, Balance, ReferencePrecedence, Source};
+use crate::backends::{
+    Authority, BackendRef, BackendSource, Balance, ReferencePrecedence, Source, Traffic,
+};
 use crate::canaries::{CanaryCandidate, resolve_canaries};
 use crate::few::Few;
-use crate::ids::without_variant;
+use crate::ids::{with_transport_of, without_variant};
 use crate::{ObjectKey, Report};
 
 /// All settings of backends, by port of a Service.
@@ -37,7 +41,16 @@ struct Entry {
     /// In the order of their ids.
     sources: Box<[(BackendId, Source)]>,
     canaries: Vec<Canary>,
+    /// Ports that it is a canary of.
+    mains: Few<BackendId, ()>,
     reports: Vec<Report>,
+}
+
+/// A backend that a canary needs, because a route leads to one with this transport.
+struct Inherited {
+    id: BackendId,
+    transport: Arc<Transport>,
+    attempts: NonZeroU8,
 }
 
 /// Backends and canaries that resolving the entries has changed.
@@ -52,7 +65,9 @@ pub(crate) struct EntryChanges {
 impl BackendRegistry {
     pub(crate) fn add_ref(&mut self, precedence: ReferencePrecedence, mut backend_ref: BackendRef) {
         share(&mut self.last_balance, &mut backend_ref.balance);
-        share(&mut self.last_transport, &mut backend_ref.transport);
+        if let Some(transport) = &mut backend_ref.transport {
+            share(&mut self.last_transport, transport);
+        }
         let port = without_variant(&backend_ref.id);
         self.entry(&port)
             .backend_refs
@@ -81,32 +96,93 @@ impl BackendRegistry {
     /// Resolves every entry that has changed.
     pub(crate) fn resolve(&mut self) -> EntryChanges {
         let mut changes = EntryChanges::default();
-        for port in std::mem::take(&mut self.open) {
-            let Some(entry) = self.entries.get_mut(&port) else {
-                continue;
-            };
-            let before = std::mem::replace(&mut entry.sources, sources(&entry.backend_refs));
-            let (canaries, reports) =
-                resolve_canaries(entry.canary_candidates.values().map(AsRef::as_ref));
-            entry.reports = reports;
-            if std::mem::replace(&mut entry.canaries, canaries) != entry.canaries {
-                changes.canaries.insert(port.clone());
-            }
-            let now = &entry.sources;
-            let ids = before.iter().chain(now).map(|(id, _)| id);
-            let changed: Vec<BackendId> = ids
-                .filter(|id| source(&before, id) != source(now, id))
-                .cloned()
-                .collect();
-            for id in &changed {
-                self.note_service(id, &port, &before);
-            }
-            changes.backends.extend(changed);
-            if self.entries.get(&port).is_some_and(Entry::is_empty) {
-                self.entries.remove(&port);
-            }
+        let mut open = std::mem::take(&mut self.open);
+        for port in open.clone() {
+            open.extend(self.resolve_canaries(&port, &mut changes));
+        }
+        for port in open {
+            self.resolve_sources(&port, &mut changes);
         }
         changes
+    }
+
+    /// Resolves the canaries of a port. Returns the ports that are or were canaries of it.
+    fn resolve_canaries(
+        &mut self,
+        port: &BackendId,
+        changes: &mut EntryChanges,
+    ) -> BTreeSet<BackendId> {
+        let Some(entry) = self.entries.get_mut(port) else {
+            return BTreeSet::new();
+        };
+        let candidates = entry.canary_candidates.values().map(AsRef::as_ref);
+        let (canaries, reports) = resolve_canaries(candidates);
+        entry.reports = reports;
+        let before = std::mem::replace(&mut entry.canaries, canaries);
+        if before != entry.canaries {
+            changes.canaries.insert(port.clone());
+        }
+        let (before, now) = (ports(&before), ports(&entry.canaries));
+        for canary in before.difference(&now) {
+            if let Some(entry) = self.entries.get_mut(canary) {
+                entry.mains.remove(port);
+            }
+        }
+        for canary in &now {
+            if let Some(entry) = self.entries.get_mut(canary) {
+                entry.mains.insert(port.clone(), ());
+            }
+        }
+        before.union(&now).cloned().collect()
+    }
+
+    /// Resolves the backends of a port.
+    fn resolve_sources(&mut self, port: &BackendId, changes: &mut EntryChanges) {
+        let inherited = self.inherited(port);
+        let Some(entry) = self.entries.get_mut(port) else {
+            return;
+        };
+        let now = sources(&entry.backend_refs, &inherited);
+        let before = std::mem::replace(&mut entry.sources, now);
+        let now = &entry.sources;
+        let ids = before.iter().chain(now).map(|(id, _)| id);
+        let changed: Vec<BackendId> = ids
+            .filter(|id| source(&before, id) != source(now, id))
+            .cloned()
+            .collect();
+        for id in &changed {
+            self.note_service(id, port, &before);
+        }
+        changes.backends.extend(changed);
+        if self.entries.get(port).is_some_and(Entry::is_empty) {
+            self.entries.remove(port);
+        }
+    }
+
+    /// The backends that a port needs as a canary: one for each way in which routes speak to the ports that it is a canary of.
+    fn inherited(&self, port: &BackendId) -> Vec<Inherited> {
+        let mut all: BTreeMap<BackendId, Inherited> = BTreeMap::new();
+        let mains = self.entries.get(port).map(|entry| entry.mains.keys());
+        let mains = mains.into_iter().flatten();
+        for main in mains.filter_map(|main| self.entries.get(main)) {
+            let refs = main.backend_refs.values();
+            let led = refs.filter(|it| it.traffic == Traffic::Routes && it.transport.is_some());
+            let led: BTreeSet<&BackendId> = led.map(|backend_ref| &backend_ref.id).collect();
+            // A canary of a canary gets nothing, so what that inherits does not count.
+            for (id, source) in sources(&main.backend_refs, &[]) {
+                if !led.contains(&id) {
+                    continue;
+                }
+                let (id, attempts) = (with_transport_of(port, &id), source.attempts);
+                let inherited = all.entry(id.clone()).or_insert_with(|| Inherited {
+                    id,
+                    transport: source.transport,
+                    attempts,
+                });
+                inherited.attempts = inherited.attempts.max(attempts);
+            }
+        }
+        all.into_values().collect()
     }
 
     /// The source that a backend is made from.
@@ -189,15 +265,20 @@ fn share<T: PartialEq>(last: &mut Arc<T>, value: &mut Arc<T>) {
     }
 }
 
-/// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
-/// first that asks for sessions has them.
-fn sources(backend_refs: &Few<ReferencePrecedence, Box<BackendRef>>) -> Box<[(BackendId, Source)]> {
-    let Some(first) = backend_refs
+/// The names of what canaries lead to.
+fn ports(canaries: &[Canary]) -> BTreeSet<BackendId> {
+    canaries
+        .iter()
+        .map(|canary| canary.backend.clone())
+        .collect()
+}
+
+/// The choice among the endpoints: of those with the highest authority the first decides, and the first that asks for sessions has
+/// them. `None`: nobody speaks to them.
+fn balance(backend_refs: &Few<ReferencePrecedence, Box<BackendRef>>) -> Option<Arc<Balance>> {
+    let first = backend_refs
         .values()
-        .min_by_key(|backend_ref| backend_ref.authority)
-    else {
-        return Box::default();
-    };
+        .min_by_key(|backend_ref| backend_ref.authority)?;
     let mut peers = backend_refs
         .values()
         .filter(|backend_ref| backend_ref.authority == first.authority);
@@ -206,41 +287,71 @@ fn sources(backend_refs: &Few<ReferencePrecedence, Box<BackendRef>>) -> Box<[(Ba
     if balance.affinity != affinity {
         Arc::make_mut(&mut balance).affinity = affinity;
     }
-    let mut sources: BTreeMap<BackendId, (Authority, Source)> = BTreeMap::new();
-    for BackendRef {
-        id,
-        origin,
-        transport,
-        attempts,
-        site,
-        authority,
-        ..
-    } in backend_refs.values().map(AsRef::as_ref)
-    {
-        let new = || {
-            let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());
-            (
-                *authority,
-                Source {
-                    origin,
-                    balance,
-                    transport,
-                    attempts: *attempts,
-                    // Most backends have one.
-                    sites: Vec::with_capacity(1),
-                },
-            )
+    Some(balance)
+}
+
+/// Whoever speaks to the pods, and how.
+fn sources(
+    backend_refs: &Few<ReferencePrecedence, Box<BackendRef>>,
+    inherited: &[Inherited],
+) -> Box<[(BackendId, Source)]> {
+    let Some(balance) = balance(backend_refs) else {
+        return Box::default();
+    };
+    let mut sources = Sources::default();
+    for backend_ref in backend_refs.values() {
+        if let Some(transport) = &backend_ref.transport {
+            let BackendRef { id, attempts, .. } = &**backend_ref;
+            let source = sources.add((id, transport, *attempts), backend_ref, &balance);
+            source.sites.push(backend_ref.site.clone());
+        }
+    }
+    let canaries = || backend_refs.values().filter(|it| it.transport.is_none());
+    // All are of the namespace of the Service, so one has as much authority as the other.
+    for canary in canaries().take(1) {
+        for it in inherited {
+            sources.add((&it.id, &it.transport, it.attempts), canary, &balance);
+        }
+    }
+    // One backend suffices to report what is wrong with the Service of all.
+    let first = inherited.first();
+    if let Some((_, source)) = first.and_then(|first| sources.0.get_mut(&first.id)) {
+        source.sites.extend(canaries().map(|it| it.site.clone()));
+    }
+    let sources = sources.0.into_iter();
+    sources.map(|(id, (_, source))| (id, source)).collect()
+}
+
+/// Backends of a port, with the highest authority of those who ask for each.
+#[derive(Default)]
+struct Sources(BTreeMap<BackendId, (Authority, Source)>);
+
+impl Sources {
+    /// Adds a backend that a reference asks for.
+    fn add(
+        &mut self,
+        (id, transport, attempts): (&BackendId, &Arc<Transport>, NonZeroU8),
+        backend_ref: &BackendRef,
+        balance: &Arc<Balance>,
+    ) -> &mut Source {
+        let authority = backend_ref.authority;
+        let new = || Source {
+            origin: backend_ref.origin.clone(),
+            balance: balance.clone(),
+            transport: transport.clone(),
+            attempts,
+            // Most backends have one.
+            sites: Vec::with_capacity(1),
         };
-        let (highest, source) = sources.entry(id.clone()).or_insert_with(new);
-        match (*authority).cmp(highest) {
-            Ordering::Less => (*highest, source.attempts) = (*authority, *attempts),
-            Ordering::Equal => source.attempts = source.attempts.max(*attempts),
+        let (highest, source) = self
+            .0
+            .entry(id.clone())
+            .or_insert_with(|| (authority, new()));
+        match authority.cmp(highest) {
+            Ordering::Less => (*highest, source.attempts) = (authority, attempts),
+            Ordering::Equal => source.attempts = source.attempts.max(attempts),
             Ordering::Greater => {}
         }
-        source.sites.push(site.clone());
+        source
     }
-    sources
-        .into_iter()
-        .map(|(id, (_, source))| (id, source))
-        .collect()
 }

@@ -40,8 +40,6 @@ pub struct ReferenceSite {
     pub object: ObjectRef,
     /// Its field.
     pub field: String,
-    /// True for a canary, which gets a part of another object's requests.
-    pub as_canary: bool,
 }
 
 impl ReferenceSite {
@@ -64,9 +62,20 @@ pub struct BackendSettings<'a> {
     pub balance: &'a Balance,
     /// Endpoints that are tried for one request, at most.
     pub attempts: NonZeroU8,
-    /// True if the requests of the route go there. Mirrored requests and those to an authentication service do not count, as in
-    /// ingress-nginx.
-    pub gets_requests: bool,
+    /// Traffic that it gets by this reference.
+    pub traffic: Traffic,
+}
+
+/// Traffic of a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Requests of routes, of which canaries take a part.
+    Routes,
+    /// TLS connections of a host, as they are.
+    Connections,
+    /// Copies of requests, questions of authentication, connections of TCP and UDP ports. As in ingress-nginx, such a reference
+    /// decides nothing about the backend.
+    Other,
 }
 
 /// Authority of a reference over the settings of a Service: the highest that there is decides (R9 of the security rules).
@@ -85,13 +94,13 @@ impl Authority {
         origin: &BackendSource,
         tier: &PrecedenceTier,
         site: &ReferenceSite,
-        gets: bool,
+        traffic: Traffic,
     ) -> Self {
         let is_own = |service: &ObjectKey| service.namespace == site.object.key.namespace;
         match (tier, origin) {
             (PrecedenceTier::Flags | PrecedenceTier::Ports, _) => Authority::Operator,
             (PrecedenceTier::Object(_), BackendSource::Service(service, _))
-                if gets && is_own(service) =>
+                if traffic != Traffic::Other && is_own(service) =>
             {
                 Authority::Namespace
             }
@@ -129,10 +138,12 @@ pub struct BackendRef {
     pub origin: BackendSource,
     /// The choice among its endpoints.
     pub balance: Arc<Balance>,
-    /// The transport to them.
-    pub transport: Arc<Transport>,
+    /// The transport to them; `None`: a canary's, which are spoken to as the backends that it is a canary of.
+    pub transport: Option<Arc<Transport>>,
     /// Endpoints that are tried for one request, at most.
     pub attempts: NonZeroU8,
+    /// Traffic that it gets by this reference.
+    pub traffic: Traffic,
     /// The field that names it.
     pub site: ReferenceSite,
     /// Authority of the reference over the settings.
@@ -209,30 +220,60 @@ impl BackendRefs {
             transport,
             balance,
             attempts,
-            gets_requests,
+            traffic,
         } = settings;
-        let authority = Authority::over(&origin, &self.tier, &site, gets_requests);
-        let plain = match &origin {
-            BackendSource::Service(key, port) => ids::service_backend(key, port),
-            BackendSource::External(host) => host.id(),
-        };
+        let plain = plain(&origin);
         let id = if *transport == self.default_transport {
             plain
         } else {
             ids::variant(&plain, &label(transport))
         };
-        let precedence = self.next_precedence();
-        let backend_ref = BackendRef {
+        self.push(BackendRef {
             id: id.clone(),
+            authority: Authority::over(&origin, &self.tier, &site, traffic),
             origin,
             balance: Arc::new(balance.clone()),
-            transport: Arc::new(transport.clone()),
+            transport: Some(Arc::new(transport.clone())),
             attempts,
+            traffic,
             site,
-            authority,
-        };
-        self.refs.push((precedence, backend_ref));
+        });
         id
+    }
+
+    /// Adds a reference by a canary, and returns the port of the Service. Its backends have the transports of those that it is a
+    /// canary of, and as many attempts.
+    pub fn add_canary(
+        &mut self,
+        origin: BackendSource,
+        balance: &Balance,
+        site: ReferenceSite,
+    ) -> BackendId {
+        let (port, traffic) = (plain(&origin), Traffic::Routes);
+        self.push(BackendRef {
+            id: port.clone(),
+            authority: Authority::over(&origin, &self.tier, &site, traffic),
+            origin,
+            balance: Arc::new(balance.clone()),
+            transport: None,
+            attempts: NonZeroU8::MIN,
+            traffic,
+            site,
+        });
+        port
+    }
+
+    fn push(&mut self, backend_ref: BackendRef) {
+        let precedence = self.next_precedence();
+        self.refs.push((precedence, backend_ref));
+    }
+}
+
+/// Id with the default transport.
+fn plain(origin: &BackendSource) -> BackendId {
+    match origin {
+        BackendSource::Service(key, port) => ids::service_backend(key, port),
+        BackendSource::External(host) => host.id(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use sluice_ir::{BackendId, Canary, ReasonCode};
 
+use crate::ids::{with_transport_of, without_variant};
 use crate::report::Reporter;
 use crate::{ObjectRef, Report, Severity};
 
@@ -13,12 +14,34 @@ pub const MAX_CANARIES: usize = 16;
 pub struct CanaryCandidate {
     /// The port of the Service whose backend it is the second of.
     pub main: BackendId,
-    /// Its backend and rules.
+    /// Its rules, and the port of the Service that it leads to. Routes have it with their own transport.
     pub canary: Canary,
     /// The object that it is from.
     pub object: ObjectRef,
     /// The field of that object.
     pub field: String,
+}
+
+/// A canary on a route to this backend. As in ingress-nginx its pods are spoken to as those of the route are.
+pub(crate) fn on_route(canary: &Canary, main: &BackendId, https: Option<&BackendId>) -> Canary {
+    let spoken_to_as = |other| with_transport_of(&canary.backend, other);
+    Canary {
+        backend: spoken_to_as(main),
+        https_backend: https.map(spoken_to_as),
+        ..canary.clone()
+    }
+}
+
+/// True if a canary of a route is this one that an object asks for.
+#[must_use]
+pub fn is_same_canary(canary: &Canary, asked: &Canary) -> bool {
+    let Canary {
+        backend,
+        https_backend: _,
+        rules,
+        sticky,
+    } = canary;
+    without_variant(backend) == asked.backend && (rules, sticky) == (&asked.rules, &asked.sticky)
 }
 
 /// The canaries of one port, in the order of their Ingresses, and what is wrong with them together.

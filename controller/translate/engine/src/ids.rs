@@ -27,6 +27,24 @@ pub(crate) fn variant(backend: &BackendId, label: &str) -> BackendId {
     BackendId::new(format!("{backend}/{label}"))
 }
 
+/// A backend with the default transport, with the transport that another one has.
+pub(crate) fn with_transport_of(backend: &BackendId, other: &BackendId) -> BackendId {
+    match label(other) {
+        Some(label) => variant(backend, label),
+        None => backend.clone(),
+    }
+}
+
+/// True if the two have the same transport.
+pub(crate) fn have_same_transport(one: &BackendId, other: &BackendId) -> bool {
+    label(one) == label(other)
+}
+
+/// Label of the transport to a Service.
+fn label(backend: &BackendId) -> Option<&str> {
+    backend.as_str().splitn(4, '/').nth(3)
+}
+
 /// The backend with the default transport that a backend is a variant of, or the backend itself.
 #[must_use]
 pub fn without_variant(backend: &BackendId) -> BackendId {
@@ -128,7 +146,12 @@ mod tests {
             for id in [&id, &other] {
                 assert_eq!(service_of(id), Some((key.clone(), &*port.to_string())));
                 assert_eq!(without_variant(id), service_backend(&key, &port));
+                let canary = service_backend(&ObjectKey::new("shop", "new"), &port);
+                let led = with_transport_of(&canary, id);
+                assert_eq!(without_variant(&led), canary);
+                assert!(have_same_transport(&led, id));
             }
+            assert!(!have_same_transport(&id, &other));
         }
         let believed = Authorities {
             certificates: String::new(),

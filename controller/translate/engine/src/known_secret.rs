@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use k8s_openapi::api::core::v1::Secret;
+use sluice_syntax::Entry;
 use sluice_syntax::certificate::CertificatePair;
 
 /// A Secret, and the certificate in it, which is read once however often it is named.
@@ -32,21 +33,22 @@ impl KnownSecret {
     /// The certificate in `tls.crt` and `tls.key`. The error is a report's reason.
     pub fn certificate(&self) -> Result<&CertificatePair, String> {
         self.certificate
-            .get_or_init(|| CertificatePair::from_entries(|name| entry_of(&self.secret, name)))
+            .get_or_init(|| {
+                CertificatePair::from_entries(|name| entry_of(&self.secret, name).text())
+            })
             .as_ref()
             .map_err(Clone::clone)
     }
 }
 
-/// Text of an entry of a Secret, as the API server has it or as people write it.
-pub(crate) fn entry_of(secret: &Secret, entry: &str) -> Option<String> {
-    let written = secret
-        .string_data
-        .as_ref()
-        .and_then(|data| data.get(entry))
-        .cloned();
-    let stored = || String::from_utf8(secret.data.as_ref()?.get(entry)?.0.clone()).ok();
-    written.or_else(stored)
+/// An entry of a Secret, as the API server has it or as people write it.
+pub(crate) fn entry_of(secret: &Secret, entry: &str) -> Entry {
+    let written = secret.string_data.as_ref();
+    if let Some(text) = written.and_then(|data| data.get(entry)) {
+        return Entry::Text(text.clone());
+    }
+    let stored = secret.data.as_ref().and_then(|data| data.get(entry));
+    stored.map_or(Entry::Absent, |bytes| Entry::of_bytes(&bytes.0))
 }
 
 /// The names of the entries of a Secret.

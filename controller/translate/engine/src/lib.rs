@@ -62,9 +62,9 @@ pub use age::{Age, Seniority, age};
 pub use assembled::{Assembled, ErrorService, Flags, Owners, RouteOwner};
 pub use backends::{
     Authority, BackendRef, BackendRefs, BackendSettings, BackendSource, Balance, PrecedenceTier,
-    ReferencePrecedence, ReferenceSite, service_address,
+    ReferencePrecedence, ReferenceSite, Traffic, service_address,
 };
-pub use canaries::{CanaryCandidate, MAX_CANARIES};
+pub use canaries::{CanaryCandidate, MAX_CANARIES, is_same_canary};
 pub use changes::{Change, Changes};
 pub use endpoint_health::EndpointHealth;
 pub use external_host::ExternalHost;

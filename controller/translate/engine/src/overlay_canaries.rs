@@ -6,7 +6,8 @@ use sluice_ir::{Action, Backend, BackendId, ErrorRequest, HttpRoute, Server, Sha
 
 use crate::assembled::ErrorService;
 use crate::backend_registry::BackendRegistry;
-use crate::ids::without_variant;
+use crate::canaries::on_route;
+use crate::ids::{have_same_transport, without_variant};
 use crate::route_groups::RouteGroup;
 
 type Backends = Shared<BackendId, Backend>;
@@ -36,7 +37,9 @@ pub(crate) fn overlay_canaries(
         let Some(route) = Arc::make_mut(&mut overlaid).routes.get_mut(position) else {
             continue;
         };
-        route.canaries.extend(canaries.iter().cloned());
+        let https = route.https_backend.as_ref();
+        let canaries = canaries.iter().map(|canary| on_route(canary, main, https));
+        route.canaries = canaries.collect();
         if let Some(asked) = asked {
             ask(route, main, asked, backends);
         }
@@ -58,6 +61,10 @@ fn ask(route: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backends: 
             .iter_mut()
             .for_each(|pages| pages.backend.clone_from(next));
     } else if is_dead(main) {
+        // nginx speaks to the pods of a location in one way.
+        if route.https_backend.is_some() || !have_same_transport(main, backend) {
+            route.canaries.clear();
+        }
         route.action = Action::to(backend.clone());
         route.https_backend = None;
         route.error_request = Some(Box::new(ErrorRequest {

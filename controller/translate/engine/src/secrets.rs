@@ -31,6 +31,8 @@ pub struct UpstreamSecret {
     pub certificate: Option<SecretId>,
     /// The authorities to trust.
     pub authorities: Option<SecretId>,
+    /// They have revoked some certificates, or may.
+    pub revokes: bool,
 }
 
 impl Secrets {
@@ -49,6 +51,7 @@ impl Secrets {
             Err(reason) => return Err(Cause::invalid_ref(reason)),
         };
         let found = read_authorities(&secret.secret)?;
+        let revokes = found.as_ref().is_some_and(|it| it.revoked.is_some());
         let authorities = found.map(|found| self.believe(ids::authorities(&key), found));
         if certificate.is_none() && authorities.is_none() {
             return Err(Cause::invalid_ref(
@@ -58,6 +61,7 @@ impl Secrets {
         Ok(UpstreamSecret {
             certificate,
             authorities,
+            revokes,
         })
     }
 
@@ -72,6 +76,19 @@ impl Secrets {
         let found = read_authorities(&secret.secret)?
             .ok_or_else(|| Cause::invalid_ref("expected ca.crt, got a Secret without it"))?;
         Ok(self.believe(ids::client_authorities(&key, &found), found))
+    }
+
+    /// True if authorities have revoked some certificates, or may.
+    #[must_use]
+    pub fn revokes(&self, authorities: &SecretId) -> bool {
+        let value = self.values.get(authorities);
+        matches!(
+            value,
+            Some(SecretValue::Authorities {
+                revoked: Some(_),
+                ..
+            })
+        )
     }
 
     /// Users with the hashes of their passwords: the entry `auth`, or all entries with a name each.
@@ -123,5 +140,5 @@ fn read_authorities(secret: &Secret) -> Result<Option<Authorities>, Cause> {
 fn has_certificate(secret: &Secret) -> bool {
     ["tls.crt", "tls.key"]
         .iter()
-        .any(|name| entry_of(secret, name).is_some())
+        .any(|name| entry_of(secret, name).is_present())
 }

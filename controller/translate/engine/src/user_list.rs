@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::Secret;
 use sluice_basic_auth::InvalidHash;
 use sluice_digest_auth::InvalidLine;
 use sluice_ir::{PasswordScheme, Sensitive, UserFile};
+use sluice_syntax::Entry;
 
 use crate::known_secret::{entries, entry_of};
 
@@ -28,14 +29,18 @@ impl UserList {
     ) -> Result<Self, String> {
         let (text, names) = if by_entry {
             let entry = |name: String| {
-                let text = format!("{name}:{}\n", line(&entry_of(secret, &name)?)?);
+                let text = format!("{name}:{}\n", line(&entry_of(secret, &name).text()?)?);
                 Some((text, format!("entry {name}")))
             };
             entries(secret).into_iter().filter_map(entry).unzip()
         } else {
-            let text = entry_of(secret, "auth")
-                .ok_or("expected an entry auth, got a Secret without it")?;
-            (text, Vec::new())
+            match entry_of(secret, "auth") {
+                Entry::Text(text) => (text, Vec::new()),
+                Entry::Absent => {
+                    return Err("expected an entry auth, got a Secret without it".into());
+                }
+                Entry::NotText => return Err("expected text in auth, got other bytes".into()),
+            }
         };
         let place = |(line, reason): &(usize, &str)| {
             let name = names.get(line - 1).cloned();

@@ -1,15 +1,20 @@
 //! Certificates of clients.
 
-use sluice_ir::{ClientCertificates, ClientValidation, RefusalPage, VerifyClient};
+use sluice_ir::{
+    ClientCertificates, ClientValidation, ReasonCode, RefusalPage, SecretId, VerifyClient,
+};
 use sluice_pattern::Subject;
 use sluice_syntax::value::{self, Parsed};
+use sluice_translate_engine::Severity;
 
-use super::catalogue::{Group, Scope, Value, annotation};
+use super::catalogue::{self, Group, Scope, Value, annotation};
 use super::view::View;
 use crate::risk::Risk;
 use crate::snippet::{NamedLocation, is_location_name};
+use crate::support::{DataPlane, Support};
 
-const DIFFERENCE: &str = "as in ingress-nginx, of the whole host; plain http is refused like a missing certificate, and paths of a rule without a host answer 503, because handshakes for names that no Ingress has are those of all namespaces";
+const DIFFERENCE: &str = "as in ingress-nginx, of the whole host, which answers 503 where it cannot be enforced; plain http is refused like a missing certificate, and hosts that no rule names answer 503 where a rule without a host or a default backend alone has it, because handshakes for names that no Ingress has are those of all namespaces";
+const VERIFY: &str = "auth-tls-verify-client";
 
 pub(super) const GROUP: Group = Group {
     title: "Client certificates",
@@ -18,14 +23,15 @@ pub(super) const GROUP: Group = Group {
             .access_control()
             .partly(DIFFERENCE),
         annotation(
-            "auth-tls-verify-client",
+            VERIFY,
             Value::OneOf(&["on", "off", "optional", "optional_no_ca"]),
             Risk::Medium,
             Scope::Host,
         )
         .access_control()
         .may_be_blank()
-        .full(),
+        .partly("with optional_no_ca certificates that are revoked (ca.crl), expired or too deep are let in like those of unknown authorities, as FAILED")
+        .nginx(Support::Full),
         annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Host)
             .access_control()
             .may_be_blank()
@@ -90,9 +96,9 @@ impl Clients {
 }
 
 /// Without a Secret no authority is trusted, so that no client certificate can be verified.
-pub(super) fn clients(view: &mut View<'_, '_>) -> Option<Clients> {
+pub(super) fn clients(view: &mut View<'_, '_>, data_plane: Option<DataPlane>) -> Option<Clients> {
     const SECRET: &str = "auth-tls-secret";
-    let asked = view.read("auth-tls-verify-client", demand);
+    let asked = view.read(VERIFY, demand);
     let demand = asked.unwrap_or(VerifyClient::Required);
     let depth = view.count("auth-tls-verify-depth").unwrap_or(1).max(1);
     let (error_page, location) = match view.read("auth-tls-error-page", page) {
@@ -110,7 +116,7 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<Clients> {
     let Some(text) = view.text(SECRET) else {
         let asking = [
             (
-                "auth-tls-verify-client",
+                VERIFY,
                 asked.is_some_and(|demand| demand != VerifyClient::Off),
             ),
             ("auth-tls-match-cn", subject.is_some()),
@@ -125,12 +131,12 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<Clients> {
         .authorities(view.references, &view.namespace, text)
     {
         Ok(authorities) => {
-            let trust = ClientValidation {
-                ca: authorities,
-                depth,
-            };
+            if demand == VerifyClient::Untrusted {
+                note_untrusted(view, &authorities, data_plane);
+            }
+            let ca = authorities;
             let certificates = ClientCertificates {
-                validation: trust,
+                validation: ClientValidation { ca, depth },
                 verify: demand,
                 subject,
                 error_page,
@@ -146,6 +152,30 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<Clients> {
             None
         }
     }
+}
+
+/// Envoy tells routes that a certificate was not verified, and not why.
+fn note_untrusted(view: &mut View<'_, '_>, ca: &SecretId, data_plane: Option<DataPlane>) {
+    let annotation = catalogue::find(VERIFY);
+    let partly = annotation.and_then(|annotation| annotation.supports.partly(data_plane));
+    let Some(applies_to) = partly else { return };
+    let (severity, code, which) = match view.secrets.revokes(ca) {
+        true => (
+            Severity::Warning,
+            ReasonCode::Insecure,
+            "revoked certificates (ca.crl of the Secret), and those that are expired or too deep,",
+        ),
+        false => (
+            Severity::Note,
+            ReasonCode::PartiallySupported,
+            "certificates that are expired or too deep",
+        ),
+    };
+    let reason = applies_to.note(&format!(
+        "{which} are let in like those of unknown authorities; ingress-nginx answers 400"
+    ));
+    let consequence = "pods have to look at ssl-client-verify, which is FAILED for all of them";
+    view.note(code, VERIFY, reason, consequence).severity = severity;
 }
 
 fn demand(text: &str) -> Parsed<VerifyClient> {

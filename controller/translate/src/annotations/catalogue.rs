@@ -17,6 +17,15 @@ use crate::risk::Risk;
 use crate::spelling::nearest_name;
 use crate::support::{Support, Supports};
 
+/// Groups of which a canary has settings of its own, as in ingress-nginx: its rules, and the choice among its endpoints.
+static OF_CANARIES: [&Group; 5] = [
+    &canary::GROUP,
+    &load_balance::GROUP,
+    &hash::GROUP,
+    &affinity::GROUP,
+    &outlier_detection::GROUP,
+];
+
 /// Annotations that belong together.
 #[derive(Debug)]
 pub struct Group {
@@ -265,6 +274,12 @@ static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Annotation>> = LazyLock
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Annotation> {
     BY_NAME.get(name).copied()
+}
+
+/// True if an annotation has an effect on a canary.
+pub(super) fn is_of_canaries(name: &str) -> bool {
+    let mut groups = OF_CANARIES.iter();
+    groups.any(|group| group.annotations.iter().any(|it| it.name == name))
 }
 
 /// Kind of the Secret or ConfigMap that an annotation refers to. `name` is without the prefix.

@@ -2,14 +2,14 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use sluice_ir::{HealthCheck, Hostname, Protocol, ReasonCode, StatusRange};
+use sluice_ir::{HealthCheck, Hostname, Protocol, ReasonCode, StatusRange, Transport};
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::Cause;
 
 use super::view::View;
 
 // Their rows of the catalogue are among Sluice's own.
-pub(super) const PATH: &str = "sluice.dev/health-check-path";
+pub(crate) const PATH: &str = "sluice.dev/health-check-path";
 pub(super) const INTERVAL: &str = "sluice.dev/health-check-interval";
 pub(super) const TIMEOUT: &str = "sluice.dev/health-check-timeout";
 pub(super) const HEALTHY: &str = "sluice.dev/health-check-healthy-threshold";
@@ -74,6 +74,16 @@ pub(super) fn health_check(view: &mut View<'_, '_>, reached: Reached) -> Option<
         unhealthy_threshold: unhealthy_threshold.unwrap_or(usual.unhealthy_threshold),
         statuses: statuses.unwrap_or(usual.statuses),
         ..usual
+    })
+}
+
+/// Why the endpoints of a canary cannot be checked, when the pods of its main Ingress are spoken to so.
+pub(crate) fn unusable_with(transport: &Transport) -> Option<&'static str> {
+    let tls = transport.tls.as_ref();
+    unusable(Reached {
+        protocol: transport.protocol,
+        with_certificate: tls.is_some_and(|tls| tls.certificate.is_some()),
+        service_upstream: false,
     })
 }
 

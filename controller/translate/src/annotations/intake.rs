@@ -31,10 +31,13 @@ impl<'a> View<'a, '_> {
         {
             self.blocked = true;
             // Its value is not read, so it is not known whom it would let in.
-            match catalogue::find(name).map(|annotation| annotation.role) {
-                Some(Role::AccessControl | Role::Snippet) => self.denied = true,
-                Some(Role::Paths) => self.paths_unreadable = true,
-                Some(Role::Narrows(_) | Role::Plain) | None => {}
+            let annotation = catalogue::find(name);
+            match annotation.map(|annotation| (annotation, annotation.role)) {
+                Some((annotation, Role::AccessControl | Role::Snippet)) => {
+                    self.deny(annotation);
+                }
+                Some((_, Role::Paths)) => self.paths_unreadable = true,
+                Some((_, Role::Narrows(_) | Role::Plain)) | None => {}
             }
             let reason =
                 format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
@@ -51,8 +54,31 @@ impl<'a> View<'a, '_> {
         let value = value.trim();
         match catalogue::find(name) {
             None => self.unknown(name),
+            Some(annotation) if self.is_of_main(annotation) => self.note_main(annotation, value),
             Some(annotation) if value.is_empty() => self.add_blank(annotation),
             Some(annotation) => self.add_known(annotation, value, rules),
+        }
+    }
+
+    /// True if it means nothing on this Ingress, because that is a canary. Of snippets this is said where they are served.
+    fn is_of_main(&self, annotation: &Annotation) -> bool {
+        let is_snippet = annotation.role == Role::Snippet;
+        self.is_canary && !is_snippet && !catalogue::is_of_canaries(annotation.name)
+    }
+
+    /// Tools that make canaries copy all annotations. What is not there cannot be wrong, so the value is not read.
+    fn note_main(&mut self, annotation: &Annotation, value: &str) {
+        if value.is_empty() {
+            return;
+        }
+        let name = annotation.name;
+        let reason = "a canary has the settings of its main Ingress; set it there";
+        let report = self.note(ReasonCode::NoEffect, name, reason, "no effect");
+        // In ingress-nginx those of the first Ingress of a host are the host's, whether it is a canary or not.
+        let is_of_host = name.starts_with("auth-tls-") || name.starts_with("proxy-ssl-");
+        report.same_as_ingress_nginx = !is_of_host;
+        if name == "auth-tls-secret" {
+            report.severity = Severity::Warning;
         }
     }
 

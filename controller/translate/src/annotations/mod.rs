@@ -22,6 +22,7 @@ mod former;
 mod hash;
 mod headers;
 mod health_check;
+mod host_closing;
 mod intake;
 mod ip_access;
 mod limits;
@@ -45,7 +46,6 @@ mod view;
 mod waf;
 mod zone;
 
-use std::iter;
 use std::sync::Arc;
 
 use sluice_ir::{
@@ -61,7 +61,7 @@ use view::{Rules, View};
 
 pub use crate::risk::Risk;
 use crate::route_names::RouteHeader;
-use crate::snippet::{PathChange, ServerSnippet, SharedVariables, SnippetShare, Upstream};
+use crate::snippet::{PathChange, ServerSnippet, SharedVariables, SnippetShare};
 pub(crate) use alternatives::CATALOGUES;
 #[cfg(test)]
 pub(crate) use alternatives::alternatives;
@@ -70,8 +70,11 @@ pub use catalogue::{Annotation, GROUPS, Group, Role, Scope, Value, referenced_ki
 pub(crate) use catalogue::{canonical, find};
 pub(crate) use cors::MAX_ORIGINS;
 pub(crate) use errors::Errors;
+pub(crate) use health_check::{PATH as HEALTH_CHECK_PATH, unusable_with};
+pub(crate) use host_closing::{HostClosing, Reach};
 pub(crate) use intake::OWN;
 pub(crate) use mirror::MirrorTarget;
+pub(crate) use proxy_ssl::ProxySslSecret;
 pub use requirements::{REQUIREMENTS, Requirement};
 pub(crate) use rewrite::Paths;
 pub(crate) use route_auth::RouteAuth;
@@ -148,8 +151,8 @@ pub(crate) struct Host {
     pub(crate) prefer_server_ciphers: Option<bool>,
     /// Its TLS is to end at the pods.
     pub(crate) passthrough: bool,
-    /// Nothing that the namespace has of the host is let through.
-    pub(crate) closed: bool,
+    /// Nothing is let through to more of the host than the paths of the Ingress.
+    pub(crate) closed: Option<HostClosing>,
     /// Policies of all that the namespace has of the host.
     pub(crate) snippet: Option<Arc<ServerSnippet>>,
 }
@@ -161,6 +164,8 @@ pub(crate) struct UpstreamSettings {
     pub(crate) transport: Transport,
     /// How they are spoken to for clients with https, when that is not the same.
     pub(crate) for_https: Option<Transport>,
+    /// Paths that ingress-nginx would apply its `proxy-ssl-secret` to.
+    pub(crate) proxy_ssl_secret: ProxySslSecret,
     pub(crate) balance: Balance,
     /// Of a canary: sessions that its main backend keeps with a pod stay with it, too.
     pub(crate) canary_is_sticky: bool,
@@ -175,24 +180,8 @@ impl Host {
             ciphers: server::known_ciphers(view, "ssl-ciphers"),
             prefer_server_ciphers: server::prefer_server_ciphers(view),
             passthrough: server::passthrough(view, options),
-            closed: false,
+            closed: None,
             snippet: None,
-        }
-    }
-}
-
-impl UpstreamSettings {
-    /// Tells pods a name, and offers them versions and ciphers, where TLS is spoken with them.
-    fn speak_tls(&mut self, upstream: &mut Upstream, view: &mut View<'_, '_>) {
-        let name = upstream.server_name.take();
-        let versions = upstream.versions.take();
-        let ciphers = upstream.ciphers.take();
-        let ciphers = ciphers.map(|written| proxy_ssl::ciphers_of_snippet(&written, view));
-        let transports = iter::once(&mut self.transport).chain(&mut self.for_https);
-        for tls in transports.filter_map(|transport| transport.tls.as_mut()) {
-            tls.server_name = name.clone().or(tls.server_name.take());
-            tls.versions = versions.unwrap_or(tls.versions);
-            tls.ciphers = ciphers.clone().unwrap_or(std::mem::take(&mut tls.ciphers));
         }
     }
 }
@@ -211,6 +200,12 @@ impl Annotations {
     /// The same, or whether the host asks clients for certificates because of it.
     pub(crate) fn restricts_clients(&self) -> bool {
         self.restricts_access() || self.clients.is_some()
+    }
+
+    /// True if clients are to be kept out of hosts as a whole.
+    pub(crate) fn guards_hosts(&self) -> bool {
+        let closed = self.host.closed.as_ref();
+        self.clients.is_some() || closed.is_some_and(|closed| closed.reach == Reach::Host)
     }
 
     pub(crate) fn read(
@@ -248,7 +243,7 @@ impl Annotations {
         let mut backend = upstream_settings(view, globals, options);
         let (canary, errors) = (canary::canary(view), errors::errors(view, globals));
         let (clients, mirror) = (
-            auth_tls::clients(view),
+            auth_tls::clients(view, options.data_plane),
             mirror::mirror(view, options.data_plane),
         );
         let (upstream_host, route_host) = upstream_host::upstream_host(view);
@@ -269,6 +264,7 @@ impl Annotations {
         };
         let mut snippets = apply(view, settings, &mut host, &mut backend);
         let clients = clients.map(|it| it.with_locations(&snippets.named, view));
+        host.closed = view.closes.take();
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -305,7 +301,7 @@ fn apply(
     backend: &mut UpstreamSettings,
 ) -> snippets::Effect {
     let mut snippets = snippets::apply(view, settings);
-    (host.closed, host.snippet) = (snippets.closes_host, snippets.server.take());
+    host.snippet = snippets.server.take();
     backend.speak_tls(&mut snippets.upstream, view);
     snippets
 }
@@ -343,7 +339,7 @@ fn upstream_settings(
     options: &Options,
 ) -> UpstreamSettings {
     let spoken = backend::spoken(view, options.data_plane);
-    let tls = proxy_ssl::tls(
+    let (tls, proxy_ssl_secret) = proxy_ssl::tls(
         view,
         !matches!(spoken.tls, backend::Tls::Never),
         options.data_plane,
@@ -378,6 +374,7 @@ fn upstream_settings(
     UpstreamSettings {
         transport: transport(always, connect_timeout),
         for_https,
+        proxy_ssl_secret,
         balance: Balance {
             load_balance,
             affinity: affinity.map(Box::new),

@@ -1,15 +1,18 @@
 //! Certificates between Sluice and the pods.
 
+use std::iter;
+
 use sluice_ir::{ReasonCode, TlsVersions, UpstreamTls, Verify};
 use sluice_syntax::settings::tls::tls_versions;
 use sluice_syntax::value::{self, Parsed};
-use sluice_translate_engine::{Cause, Severity};
+use sluice_translate_engine::{Cause, Severity, UpstreamSecret};
 
 use super::catalogue::{Group, Scope, Value, annotation};
-use super::server;
 use super::view::View;
+use super::{UpstreamSettings, server};
 use crate::global::{CIPHERS, cipher_names};
 use crate::risk::Risk;
+use crate::snippet::Upstream;
 use crate::support::{DataPlane, Support, Supports};
 
 /// OpenSSL's word for its own ciphers, and ingress-nginx's default.
@@ -83,13 +86,36 @@ const NEWEST: TlsVersions = TlsVersions {
     v1_3: true,
 };
 
+/// Default of `proxy-ssl-protocols`, which ingress-nginx writes for Secrets with authorities alone.
+const OF_AUTHORITIES: TlsVersions = TlsVersions {
+    v1_2: true,
+    v1_3: false,
+};
+
+/// `proxy-ssl-secret`, as ingress-nginx applies it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ProxySslSecret {
+    /// It is not set.
+    #[default]
+    Unset,
+    /// For the paths of its Ingress: there are no authorities in it.
+    OfPaths,
+    /// For all paths of the hosts of its Ingress.
+    OfHosts {
+        /// Pods are verified.
+        verifies: bool,
+        /// Pods see its certificate.
+        presents: bool,
+    },
+}
+
 /// TLS settings from a Secret. Without one no server name is sent, whatever the other annotations say, as in ingress-nginx; and
 /// nothing can be verified, where ingress-nginx serves all the same. `is_spoken`: TLS is used.
 pub(super) fn tls(
     view: &mut View<'_, '_>,
     is_spoken: bool,
     served_by: Option<DataPlane>,
-) -> UpstreamTls {
+) -> (UpstreamTls, ProxySslSecret) {
     let secret = view.text("proxy-ssl-secret");
     let verify = view
         .read("proxy-ssl-verify", value::on_off)
@@ -99,15 +125,15 @@ pub(super) fn tls(
     let sends_name = view
         .read("proxy-ssl-server-name", value::on_off)
         .unwrap_or_default();
-    let usual = TlsVersions::default();
-    let versions = view.strict("proxy-ssl-protocols", tls_versions, usual, NEWEST);
+    let versions = |text: &str| tls_versions(text).map(Some);
+    let versions = view.strict("proxy-ssl-protocols", versions, None, Some(NEWEST));
     let ciphers = ciphers(view);
     let Some(secret) = secret else {
         if verify && is_spoken {
             let reason = "proxy-ssl-secret is not set";
             view.not_honoured("proxy-ssl-verify", reason, "");
         }
-        return UpstreamTls::default();
+        return (UpstreamTls::default(), ProxySslSecret::Unset);
     };
     let found = match view
         .secrets
@@ -116,39 +142,78 @@ pub(super) fn tls(
         Ok(found) => found,
         Err(reason) => {
             view.not_honoured("proxy-ssl-secret", reason, "");
-            return UpstreamTls::default();
+            return (UpstreamTls::default(), ProxySslSecret::OfPaths);
         }
     };
-    let verify = match (verify, found.authorities, &name) {
-        (false, ..) => None,
-        (true, Some(ca), Some(name)) => Some(Verify {
-            ca,
-            name: name.clone(),
-            depth,
-        }),
-        (true, authorities, _) => {
-            let reason = match authorities {
-                None => "expected ca.crt in the Secret of proxy-ssl-secret, got none",
-                Some(_) => "proxy-ssl-name is not set, so there is no name to verify",
-            };
+    let (usual, applied) = by_authorities(&found, verify);
+    let verify = verify.then(|| verification(&found, name.as_deref(), depth));
+    let verify = verify.and_then(|verify| match verify {
+        Ok(verify) => Some(verify),
+        Err(reason) => {
             view.not_honoured("proxy-ssl-verify", Cause::invalid_ref(reason), "");
             None
         }
-    };
-    note_depth(view, verify.is_some(), served_by);
+    });
+    if verify.is_some() {
+        note_depth(view, served_by);
+        note_revoked(view, &found);
+    }
     let server_name = name.filter(|_| sends_name);
-    UpstreamTls {
+    let tls = UpstreamTls {
         certificate: found.certificate,
         verify,
         server_name,
-        versions,
+        versions: versions.unwrap_or(usual),
         ciphers,
+    };
+    (tls, applied)
+}
+
+/// Versions where none are written, and the paths that ingress-nginx applies a Secret to.
+fn by_authorities(found: &UpstreamSecret, verifies: bool) -> (TlsVersions, ProxySslSecret) {
+    if found.authorities.is_none() {
+        return (TlsVersions::default(), ProxySslSecret::OfPaths);
+    }
+    let presents = found.certificate.is_some();
+    (
+        OF_AUTHORITIES,
+        ProxySslSecret::OfHosts { verifies, presents },
+    )
+}
+
+/// The error is a report's reason.
+fn verification(
+    found: &UpstreamSecret,
+    name: Option<&str>,
+    depth: u32,
+) -> Result<Verify, &'static str> {
+    let ca = found.authorities.clone();
+    Ok(Verify {
+        ca: ca.ok_or("expected ca.crt in the Secret of proxy-ssl-secret, got none")?,
+        name: name
+            .ok_or("proxy-ssl-name is not set, so there is no name to verify")?
+            .to_owned(),
+        depth,
+    })
+}
+
+/// ingress-nginx reads `ca.crl` of `auth-tls-secret` alone.
+fn note_revoked(view: &mut View<'_, '_>, found: &UpstreamSecret) {
+    const REASON: &str = "the Secret has ca.crl, which ingress-nginx does not read for pods: none with a revoked certificate is asked, and \
+                          none at all once the list has expired";
+    if found.revokes {
+        view.note(
+            ReasonCode::PartiallySupported,
+            "proxy-ssl-secret",
+            REASON,
+            "served with this difference",
+        );
     }
 }
 
-fn note_depth(view: &mut View<'_, '_>, verifies: bool, served_by: Option<DataPlane>) {
+fn note_depth(view: &mut View<'_, '_>, served_by: Option<DataPlane>) {
     const DEPTH: &str = "proxy-ssl-verify-depth";
-    let limits = verifies && view.text(DEPTH).is_some();
+    let limits = view.text(DEPTH).is_some();
     if let Some(applies_to) = VERIFY_DEPTH.partly(served_by).filter(|_| limits) {
         view.note(
             ReasonCode::PartiallySupported,
@@ -159,8 +224,24 @@ fn note_depth(view: &mut View<'_, '_>, verifies: bool, served_by: Option<DataPla
     }
 }
 
+impl UpstreamSettings {
+    /// Tells pods a name, and offers them versions and ciphers, as a snippet says, where TLS is spoken with them.
+    pub(super) fn speak_tls(&mut self, upstream: &mut Upstream, view: &mut View<'_, '_>) {
+        let name = upstream.server_name.take();
+        let versions = upstream.versions.take();
+        let ciphers = upstream.ciphers.take();
+        let ciphers = ciphers.map(|written| ciphers_of_snippet(&written, view));
+        let transports = iter::once(&mut self.transport).chain(&mut self.for_https);
+        for tls in transports.filter_map(|transport| transport.tls.as_mut()) {
+            tls.server_name = name.clone().or(tls.server_name.take());
+            tls.versions = versions.unwrap_or(tls.versions);
+            tls.ciphers = ciphers.clone().unwrap_or(std::mem::take(&mut tls.ciphers));
+        }
+    }
+}
+
 /// Ciphers that a snippet names; none: those of the data plane.
-pub(super) fn ciphers_of_snippet(written: &str, view: &mut View<'_, '_>) -> Vec<String> {
+fn ciphers_of_snippet(written: &str, view: &mut View<'_, '_>) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     let mut has_others = false;
     for cipher in cipher_names(written).filter(|_| written != DEFAULT) {

@@ -82,13 +82,22 @@ pub(super) struct Snippet<'a> {
 impl Snippet<'_> {
     /// Block that it is put into; `None`: no snippet of its kind is served.
     pub(super) fn block(self) -> Option<Block> {
-        match self.annotation.name {
-            "configuration-snippet" => Some(Block::Location),
-            "server-snippet" => Some(Block::Server),
-            "auth-snippet" => Some(Block::AuthRequest),
-            _ => None,
-        }
+        block_of(self.annotation.name)
     }
+}
+
+fn block_of(annotation: &str) -> Option<Block> {
+    match annotation {
+        "configuration-snippet" => Some(Block::Location),
+        "server-snippet" => Some(Block::Server),
+        "auth-snippet" => Some(Block::AuthRequest),
+        _ => None,
+    }
+}
+
+/// True if a snippet is for all that its namespace has of a host.
+pub(super) fn is_of_server(annotation: &str) -> bool {
+    block_of(annotation) == Some(Block::Server)
 }
 
 /// Effect of the snippets of an Ingress.
@@ -132,8 +141,6 @@ pub(super) struct Effect {
     pub(super) configmap_share: SnippetShare,
     /// Policies of its hosts.
     pub(super) server: Option<Arc<ServerSnippet>>,
-    /// One of the server may guard: what it closes is all that the namespace has of the hosts.
-    pub(super) closes_host: bool,
 }
 
 /// Settings beside the snippets of an Ingress.
@@ -237,14 +244,14 @@ impl Effect {
         let mut compiled = match compiled(snippet, context) {
             Ok(compiled) => compiled,
             Err(obstacle) => {
-                self.closes_host |= refuse(view, snippet, obstacle, settings);
+                refuse(view, snippet, obstacle, settings);
                 return;
             }
         };
         let not_needed = std::mem::take(&mut compiled.not_needed);
         let has_no_effect = compiled.has_no_effect() && !snippet.is_too_risky;
         if !has_no_effect && !settings.permit(snippet) {
-            self.closes_host |= refuse(view, snippet, Obstacle::NotPermitted, settings);
+            refuse(view, snippet, Obstacle::NotPermitted, settings);
             return;
         }
         let of_configmap = settings.globals.location_snippet.as_deref();
@@ -255,7 +262,7 @@ impl Effect {
         let both = match both.transpose() {
             Ok(both) => both,
             Err(obstacle) => {
-                self.closes_host |= refuse(view, snippet, obstacle, settings);
+                refuse(view, snippet, obstacle, settings);
                 return;
             }
         };
@@ -334,13 +341,13 @@ impl Effect {
     }
 }
 
-/// Reports a snippet that is not served; `true`: it closes all that the namespace has of the hosts.
+/// Reports a snippet that is not served, and closes what it may guard: of one of the server, all that the namespace has of the hosts.
 fn refuse(
     view: &mut View<'_, '_>,
     snippet: Snippet<'_>,
     obstacle: Obstacle,
     settings: Settings<'_>,
-) -> bool {
+) {
     let Snippet {
         annotation,
         text,
@@ -348,7 +355,7 @@ fn refuse(
         ..
     } = snippet;
     let Some(language) = snippet::language(annotation.name) else {
-        return false;
+        return;
     };
     let effective = Effective {
         largest_body: settings.policy.max_body_size,
@@ -360,11 +367,13 @@ fn refuse(
     } = snippet::judge(text, language, effective, settings.data_plane, alternatives);
     if is_default && !is_too_risky {
         note_no_effect(view, snippet, "it sets only defaults");
-        return false;
+        return;
     }
     let closing = closing.or_else(|| settings.closing(language));
     let closes = closing.is_some();
-    view.denied |= closes;
+    if closes {
+        view.deny(annotation);
+    }
     let closed = match snippet.block() {
         Some(Block::Server) => "all paths of its namespace on its hosts answer 503",
         _ => "affected paths answer 503",
@@ -386,5 +395,4 @@ fn refuse(
         .report(code, severity, field, reason, consequence);
     report.admission_denied |= is_too_risky;
     report.closed_for = closes.then_some(ClosedFor::AccessControl);
-    closes && snippet.block() == Some(Block::Server)
 }

@@ -8,6 +8,7 @@ use sluice_translate_engine::{Kind, Object, ObjectCache, ObjectKey, ObjectRef, R
 use super::*;
 use crate::support::Support;
 
+mod canaries;
 mod closed;
 mod misspelt;
 

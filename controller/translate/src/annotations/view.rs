@@ -8,10 +8,12 @@ use sluice_syntax::shortened;
 use sluice_syntax::value::{self, Parsed};
 use sluice_translate_engine::{
     CLOSED, Cause, ClosedFor, Ingress, ObjectKey, References, Report, Reporter, Secrets, Severity,
+    closed_text,
 };
 
 use super::admission_denied;
-use super::catalogue::{self, Role};
+use super::catalogue::{self, Annotation, Role};
+use super::host_closing::{self, HostClosing, Reach};
 use super::intake::OWN;
 use super::snippets::Snippet;
 use crate::risk::Risk;
@@ -19,6 +21,10 @@ use crate::snippet::Constants;
 use crate::support::DataPlane;
 
 const PART_IGNORED: &str = "this part ignored";
+const HOSTS_CLOSED: &str = concat!(
+    closed_text!(),
+    ": all of its hosts; of a host that another namespace owns, those of its own namespace"
+);
 
 /// The operator's rules about annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,10 +59,14 @@ pub(crate) struct View<'a, 'r> {
     pub(super) secrets: &'r mut Secrets,
     /// Something that guards access cannot be honoured.
     pub(super) denied: bool,
+    /// It guards more than its own paths.
+    pub(super) closes: Option<HostClosing>,
     /// The paths mean something that cannot be expressed.
     pub(super) paths_unreadable: bool,
     /// A value contains a word that the operator does not want to see.
     pub(super) blocked: bool,
+    /// It is a canary: what its main Ingress says holds, but for a few settings.
+    pub(super) is_canary: bool,
     /// Snippets, which are judged once everything else is known.
     pub(super) snippets: Vec<Snippet<'a>>,
     #[cfg(test)]
@@ -73,6 +83,11 @@ fn hosts(ingress: &Ingress) -> Option<BTreeSet<Hostname>> {
         .iter()
         .map(|rule| Hostname::parse(rule.host.as_deref()?).ok());
     hosts.collect()
+}
+
+pub(super) fn is_canary(ingress: &Ingress, prefix: &str) -> bool {
+    let written = ingress.annotations.get(&format!("{prefix}/canary"));
+    written.is_some_and(|text| value::bool(text.trim()) == Ok(true))
 }
 
 fn constants(ingress: &Ingress, key: &ObjectKey) -> Constants {
@@ -126,8 +141,10 @@ impl<'a, 'r> View<'a, 'r> {
             references,
             secrets,
             denied: false,
+            closes: None,
             paths_unreadable: false,
             blocked: false,
+            is_canary: is_canary(ingress, rules.prefix),
             snippets: Vec::new(),
             #[cfg(test)]
             asked: std::cell::RefCell::default(),
@@ -262,14 +279,19 @@ impl<'a, 'r> View<'a, 'r> {
         cause: impl Into<Cause>,
         otherwise: &str,
     ) -> &mut Report {
-        let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
+        let annotation = catalogue::find(name);
+        let role = annotation.map_or(Role::Plain, |annotation| annotation.role);
         let mut closed_for = None;
         let (severity, consequence) = match role {
             Role::Plain | Role::Snippet => (Severity::Warning, otherwise),
             Role::AccessControl => {
-                self.denied = true;
                 closed_for = Some(ClosedFor::AccessControl);
-                (Severity::Error, CLOSED)
+                let reach = annotation.and_then(|annotation| self.deny(annotation));
+                let consequence = match reach {
+                    Some(Reach::Host) => HOSTS_CLOSED,
+                    Some(Reach::Namespace) | None => CLOSED,
+                };
+                (Severity::Error, consequence)
             }
             Role::Narrows(consequence) => {
                 self.refused.insert(
@@ -297,6 +319,15 @@ impl<'a, 'r> View<'a, 'r> {
         report.missing = missing;
         report.closed_for = closed_for;
         report
+    }
+
+    /// Lets nothing through where an annotation guards, and says what more that is than the paths of the Ingress.
+    pub(super) fn deny(&mut self, annotation: &Annotation) -> Option<Reach> {
+        self.denied = true;
+        let reach = host_closing::reach(annotation)?;
+        let field = self.field(annotation.name);
+        HostClosing::widen(&mut self.closes, reach, field);
+        Some(reach)
     }
 
     /// Something to know about an annotation that is honoured.

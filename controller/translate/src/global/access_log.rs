@@ -197,15 +197,25 @@ fn is_stderr(text: &str) -> Parsed<bool> {
     }
 }
 
+/// nginx compares them by a hash with buckets of 512 bytes, Envoy in an expression of at most 100,000 letters.
 fn skipped(text: &str) -> Parsed<Vec<String>> {
+    const LONGEST: usize = 480;
+    const MOST: usize = 32 * 1024;
+    if text.len() > MOST {
+        return Err("at most 32 KiB of paths".into());
+    }
     let all = value::list(text);
     let is_plain =
         |letter: u8| letter.is_ascii_graphic() && !matches!(letter, b'\'' | b'"' | b'\\');
-    let is_plain = |url: &&str| url.starts_with('/') && url.bytes().all(is_plain);
+    let is_plain =
+        |url: &&str| url.starts_with('/') && url.len() <= LONGEST && url.bytes().all(is_plain);
     if all.iter().all(is_plain) {
         Ok(all.into_iter().map(str::to_owned).collect())
     } else {
-        Err("paths that begin with a slash, without quotes, and not patterns".into())
+        Err(
+            "paths that begin with a slash, of at most 480 bytes, without quotes, and not patterns"
+                .into(),
+        )
     }
 }
 
@@ -235,6 +245,20 @@ mod tests {
             parts("$ 5", log_variables::request_field).0,
             [LogPart::Text("$ 5".to_owned())]
         );
+    }
+
+    #[test]
+    fn paths_to_skip_are_no_more_than_a_data_plane_compares() {
+        let path = |length: usize| format!("/{}", "a".repeat(length - 1));
+        assert_eq!(
+            skipped("/a, /b?c=d,"),
+            Ok(vec!["/a".into(), "/b?c=d".into()])
+        );
+        assert_eq!(skipped(&path(480)), Ok(vec![path(480)]));
+        let many = "/a,".repeat(12 * 1024);
+        for refused in ["a", "/a'", &path(481), &many] {
+            assert!(skipped(refused).is_err(), "{refused}");
+        }
     }
 
     #[test]

@@ -10,11 +10,11 @@ use sluice_translate_engine::{References, Severity};
 use super::headers::{request_headers, response_headers, take_headers};
 use super::keys::{Key, key};
 use super::view::View;
-use crate::support::Support;
+use crate::support::{Support, Supports};
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("client-body-timeout", "60").full(),
+    key(BODY_TIMEOUT, "60").supported(BODY_TIMEOUTS),
     key("client-header-timeout", "60").full(),
     key("compute-full-forwarded-for", "false").full(),
     key("enable-real-ip", "false").full(),
@@ -37,8 +37,18 @@ pub(super) const KEYS: &[Key] = &[
     key("ssl-session-timeout", "10m").full(),
     key("use-forwarded-headers", "false").full(),
     key("use-http2", "true").full(),
-    key("use-proxy-protocol", "false").differs("a PROXY header that names port 443 does not make the request https"),
+    key("use-proxy-protocol", "false").full(),
 ];
+
+const BODY_TIMEOUT: &str = "client-body-timeout";
+/// Envoy has one timeout of a request for both sides, from its beginning to its end.
+const BODY_TIMEOUTS: Supports = Supports {
+    envoy: Support::Partly(
+        "a body that is forwarded may pause for as long as its pods may, if that is longer: for the longer of proxy-send-timeout and \
+         proxy-read-timeout, once for each of proxy-next-upstream-tries, and a second",
+    ),
+    nginx: Support::Full,
+};
 
 /// In OpenSSL's words.
 pub(crate) const CIPHERS: &[&str] = &[
@@ -90,17 +100,40 @@ pub(super) fn take(
         "client-header-timeout",
         value::seconds,
     );
-    view.set(
-        &mut global.http.body_timeout,
-        "client-body-timeout",
-        value::seconds,
-    );
+    view.set(&mut global.http.body_timeout, BODY_TIMEOUT, value::seconds);
     view.set(
         &mut global.http.header_buffers,
         "large-client-header-buffers",
         header_buffers,
     );
     request_headers(global, view, references)
+}
+
+/// Reports a `client-body-timeout` that is shorter than the one that holds. `of_pods`: seconds that pods may take where no Ingress says
+/// otherwise.
+pub(super) fn report_body_timeout(view: &mut View<'_, '_>, of_pods: u64) {
+    let given = view
+        .given(BODY_TIMEOUT)
+        .and_then(|text| value::seconds(text).ok());
+    let is_shorter = given.is_some_and(|seconds| u64::from(seconds) <= of_pods);
+    let Some(applies_to) = BODY_TIMEOUTS
+        .partly(view.served_by())
+        .filter(|_| is_shorter)
+    else {
+        return;
+    };
+    let holds = of_pods + 1;
+    let reason = format!(
+        "bodies that are forwarded may pause for {holds} s, because pods may: that is the longer of proxy-send-timeout and \
+         proxy-read-timeout, times proxy-next-upstream-tries, and a second"
+    );
+    view.report(
+        ReasonCode::PartiallySupported,
+        Severity::Warning,
+        BODY_TIMEOUT,
+        applies_to.note(&reason),
+        "slow clients keep their connections for as long; shorten what is named, for all or in Ingresses",
+    );
 }
 
 /// Number of concurrent streams, as HTTP/2 can express it.
@@ -252,9 +285,6 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
         "proxy-add-original-uri-header",
         value::bool,
     );
-    if forwarded.proxy_protocol {
-        report_loop(view);
-    }
     let header = believed_header(view);
     let is_asked = forwarded.trust_forwarded || real_ip || forwarded.proxy_protocol;
     let trusted = trusted(view, is_asked);
@@ -274,19 +304,6 @@ fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
         forwarded.client_header = Some(header);
         forwarded.trusted_proxies = trusted;
     }
-}
-
-/// A load balancer that ends TLS and sends PROXY headers says so by their port alone, which ingress-nginx believes.
-fn report_loop(view: &mut View<'_, '_>) {
-    let reason = "a PROXY header that names port 443 does not make a request https";
-    let consequence = "behind a load balancer that ends TLS, hosts with tls redirect to https for ever (ssl-redirect: \"false\" ends the loop)";
-    view.report(
-        ReasonCode::Unsupported,
-        Severity::Warning,
-        "use-proxy-protocol",
-        reason,
-        consequence,
-    );
 }
 
 /// Header in which proxies in front of us send the client address; `None`: none is known.

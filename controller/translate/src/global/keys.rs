@@ -153,7 +153,6 @@ const UNREAD: &[Key] = &[
     key("nginx-status-ipv6-whitelist", "::1").instead("/nginx_status is not there; /metrics on port 10254 is"),
     key("proxy-headers-hash-bucket-size", "64").needless(),
     key("proxy-headers-hash-max-size", "512").needless(),
-    key("proxy-ssl-location-only", "false").instead("proxy-ssl-* hold for the paths of their Ingress"),
     key("reuse-port", "true").instead("workers always share their ports"),
     key("server-name-hash-bucket-size", "").needless(),
     key("server-name-hash-max-size", "").needless(),

@@ -128,6 +128,10 @@ impl Globals {
         self.streams.take(view);
         buffering::take(&mut self.config.buffering, view);
         self.closed |= !http::take(&mut self.config, view, references);
+        let Upstream {
+            timeouts, retries, ..
+        } = &self.upstream;
+        http::report_body_timeout(view, retries.longest(*timeouts));
         compression::take(&mut self.config.compression, view);
         access_log::take(&mut self.config.log, view);
         self.config.tracing = tracing::tracing(view);

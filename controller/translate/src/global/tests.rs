@@ -56,6 +56,33 @@ fn unknown_keys_are_named_with_the_one_that_was_meant() {
     );
 }
 
+#[test]
+fn a_time_for_bodies_that_envoy_cannot_keep_is_reported() {
+    let said = |data: serde_json::Value| {
+        let reports = read(data).1;
+        let of_bodies = reports.iter().find(|it| it.contains("client-body-timeout"));
+        of_bodies.cloned()
+    };
+    for kept in [
+        json!({}),
+        json!({"client-body-timeout": "181"}),
+        json!({"client-body-timeout": "6", "proxy-read-timeout": "5", "proxy-send-timeout": "4", "proxy-next-upstream-tries": "1"}),
+    ] {
+        assert_eq!(said(kept.clone()), None, "{kept}");
+    }
+    let shorter = [
+        (json!({"client-body-timeout": "5"}), "181 s"),
+        (
+            json!({"client-body-timeout": "60", "proxy-read-timeout": "600"}),
+            "1801 s",
+        ),
+    ];
+    for (data, holds) in shorter {
+        let said = said(data).unwrap();
+        assert!(said.contains("Envoy") && said.contains(holds), "{said}");
+    }
+}
+
 /// Nobody had it in ingress-nginx either.
 #[test]
 fn an_unknown_key_is_a_note_to_whoever_compares() {

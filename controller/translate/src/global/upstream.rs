@@ -22,6 +22,7 @@ pub(super) const KEYS: &[Key] = &[
     key("proxy-next-upstream-tries", "3").full(),
     key("proxy-read-timeout", "60").full(),
     key("proxy-send-timeout", "60").supported(SEND_TIMEOUT),
+    key("proxy-ssl-location-only", "false").partly("proxy-ssl-* hold for the paths of their Ingress either way; with false, others of the host with pods over TLS are told"),
     key("retry-non-idempotent", "false").full(),
     key("service-upstream", "false").full(),
     key("upstream-keepalive-connections", "320").instead("connections are kept for upstream-keepalive-timeout, however many").nginx(Support::Unsupported("each worker keeps 320 for each way in which pods are spoken to")),
@@ -38,6 +39,8 @@ pub(crate) struct Upstream {
     pub(crate) retries: Retries,
     /// `proxy-http-version`
     pub(crate) http10: bool,
+    /// `proxy-ssl-location-only`: nobody expects settings of TLS to pods to hold for other Ingresses.
+    pub(crate) tls_of_own_paths: bool,
     pub(crate) balance: Balance,
 }
 
@@ -55,6 +58,11 @@ impl Upstream {
             value::seconds,
         );
         view.set(&mut self.http10, "proxy-http-version", is_http10);
+        view.set(
+            &mut self.tls_of_own_paths,
+            "proxy-ssl-location-only",
+            value::bool,
+        );
         self.take_keep_alive(view);
         self.take_timeouts_and_retries(view);
     }

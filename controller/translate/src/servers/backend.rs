@@ -5,7 +5,7 @@ use sluice_ir::{Action, BackendId, Copies, ReasonCode, Transport};
 use sluice_syntax::{DnsName, is_dns_name, shortened};
 use sluice_translate_engine::{
     BackendSettings, BackendSource, CLOSED, ExternalHost, Kind, ObjectKey, ObjectRef, Port,
-    ReferenceSite, Severity, UpstreamUrl,
+    ReferenceSite, Severity, Traffic, UpstreamUrl,
 };
 
 use super::Assembly;
@@ -128,13 +128,11 @@ impl Assembly<'_> {
             transport,
             balance: &annotations.backend.balance,
             attempts,
-            gets_requests: true,
+            traffic: Traffic::Routes,
         };
-        let as_canary = annotations.canary.is_some();
         let site = ReferenceSite {
             object: context.object.clone(),
             field,
-            as_canary,
         };
         self.backend_refs
             .add(BackendSource::Service(service, port), settings, site)
@@ -188,13 +186,12 @@ impl Assembly<'_> {
             transport: &transport,
             balance: &self.globals.upstream.balance,
             attempts,
-            gets_requests: false,
+            traffic: Traffic::Other,
         };
         let field = format!("annotation {annotation}");
         let site = ReferenceSite {
             object: object.clone(),
             field,
-            as_canary: false,
         };
         self.backend_refs.add(origin, settings, site)
     }

@@ -1,16 +1,25 @@
 //! Canaries: Ingresses that are a second backend of another one's.
 //!
 //! A canary makes no host and no path. Its host, path and type only say which backend it is the second of; it then is
-//! that for every path that leads there. A backend may have several: the filter asks the headers of each, then the cookies
-//! of each, and then draws one by the weights of all.
+//! that for every path that leads there, with the transport of each. A backend may have several: the filter asks the headers of
+//! each, then the cookies of each, and then draws one by the weights of all.
 
+use k8s_openapi::api::networking::v1::IngressBackend;
 use sluice_ir::{Action, BackendId, Canary, CanaryRules, Destination, ReasonCode, ServerName};
 use sluice_syntax::path::{self, PathType};
+use sluice_syntax::shortened;
 use sluice_translate_engine::ids::without_variant;
-use sluice_translate_engine::{CanaryCandidate, Ingress, ReferencePrecedence, Reporter, Severity};
+use sluice_translate_engine::{
+    BackendSource, CanaryCandidate, Ingress, ReferencePrecedence, ReferenceSite, Reporter, Severity,
+};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule};
+use super::server_builder::ServerBuilder;
+use crate::annotations::{HEALTH_CHECK_PATH, unusable_with};
+
+/// The path of a default backend.
+const ROOT: &str = "/";
 
 /// A canary that is resolved once all other path rules are known.
 #[derive(Debug)]
@@ -23,6 +32,25 @@ pub(super) struct PendingCanary {
     backend: BackendId,
     rules: CanaryRules,
     precedence: ReferencePrecedence,
+}
+
+/// A place of a main Ingress, and what the canary has there.
+struct Place<'a> {
+    host: ServerName,
+    path: &'a str,
+    kind: PathType,
+    backend: &'a IngressBackend,
+    /// With the backend.
+    field: String,
+    /// That the canary is reported at.
+    site: String,
+}
+
+/// The port of a Service that a canary is a second backend of.
+struct Main {
+    port: BackendId,
+    /// Reason why health checks of the canary's endpoints are not made.
+    unchecked: Option<&'static str>,
 }
 
 /// Reason why a canary is not used.
@@ -69,58 +97,95 @@ impl Assembly<'_> {
         if context.annotations.denied {
             return;
         }
-        let rules_of_ingress = ingress
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.rules.as_deref())
-            .unwrap_or_default();
-        for (position, rule) in rules_of_ingress.iter().enumerate() {
-            let Ok(host) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) else {
+        for place in self.places(ingress, context) {
+            let Place {
+                host,
+                path,
+                kind,
+                backend,
+                field,
+                site,
+            } = place;
+            let Some((service, port)) = self.service_of(backend, context, &field) else {
                 continue;
             };
-            let rule_field = format!("spec.rules[{position}]");
-            for (number, path) in self
-                .paths_within_limit(rule, None, &rule_field, context)
-                .iter()
-                .enumerate()
-            {
-                let field = format!("spec.rules[{position}].http.paths[{number}]");
-                let (Ok(text), Ok(kind)) = (
-                    path::checked(path.path.as_deref()),
-                    PathType::parse(&path.path_type),
-                ) else {
-                    continue;
-                };
-                let place = format!("{field}.backend");
-                let Some((service, port)) = self.service_of(&path.backend, context, &place) else {
-                    continue;
-                };
-                let transport = context.annotations.backend.transport.clone();
-                let backend = self.backend(
-                    service,
-                    port,
-                    &transport,
-                    context,
-                    format!("{place}.service"),
-                );
-                self.canaries.push(PendingCanary {
-                    host: host.clone(),
-                    path: text.to_owned(),
-                    kind,
-                    context: context.clone(),
-                    field,
-                    backend,
-                    rules: rules.clone(),
-                    precedence: self.backend_refs.next_precedence(),
-                });
+            let reference = ReferenceSite {
+                object: context.object.clone(),
+                field: format!("{field}.service"),
+            };
+            let origin = BackendSource::Service(service, port);
+            let balance = &context.annotations.backend.balance;
+            let backend = self.backend_refs.add_canary(origin, balance, reference);
+            self.canaries.push(PendingCanary {
+                host,
+                path: path.to_owned(),
+                kind,
+                context: context.clone(),
+                field: site,
+                backend,
+                rules: rules.clone(),
+                precedence: self.backend_refs.next_precedence(),
+            });
+        }
+    }
+
+    /// The places of an Ingress. As in ingress-nginx its default backend is a canary of the default backend, beside rules, too.
+    fn places<'i>(&mut self, ingress: &'i Ingress, context: &IngressContext) -> Vec<Place<'i>> {
+        let spec = ingress.spec.as_ref();
+        let default = spec.and_then(|spec| spec.default_backend.as_ref());
+        let default = default.map(|backend| Place {
+            host: ServerName::CatchAll,
+            path: ROOT,
+            kind: PathType::Prefix,
+            backend,
+            field: "spec.defaultBackend".to_owned(),
+            site: "spec.defaultBackend".to_owned(),
+        });
+        let mut places: Vec<_> = default.into_iter().collect();
+        let rules = spec.and_then(|spec| spec.rules.as_deref());
+        for (position, rule) in rules.unwrap_or_default().iter().enumerate() {
+            let field = format!("spec.rules[{position}]");
+            let host = rule.host.as_deref().unwrap_or_default();
+            let Ok(host) = ServerName::parse(host) else {
+                let reason = format!("expected a DNS name, got {:?}", shortened(host));
+                self.report_invalid(context, &format!("{field}.host"), reason);
+                continue;
+            };
+            let paths = self.paths_within_limit(rule, None, &field, context);
+            for (number, path) in paths.iter().enumerate() {
+                let field = format!("{field}.http.paths[{number}]");
+                let text = path::checked(path.path.as_deref());
+                match (text, PathType::parse(&path.path_type)) {
+                    (Ok(text), Ok(kind)) => places.push(Place {
+                        host: host.clone(),
+                        path: text,
+                        kind,
+                        backend: &path.backend,
+                        site: field.clone(),
+                        field: format!("{field}.backend"),
+                    }),
+                    (Err(reason), _) => {
+                        self.report_invalid(context, &format!("{field}.path"), reason);
+                    }
+                    (_, Err(reason)) => {
+                        self.report_invalid(context, &format!("{field}.pathType"), reason);
+                    }
+                }
             }
         }
+        places
+    }
+
+    fn report_invalid(&mut self, context: &IngressContext, field: &str, reason: String) {
+        let reporter = self.report(&context.object);
+        report_unused(reporter, field, reason, Severity::Warning);
     }
 
     /// Candidates for canaries of backends; what is wrong with one by itself is reported.
     pub(super) fn canary_candidates(&mut self) -> Vec<(ReferencePrecedence, CanaryCandidate)> {
         let mut canary_candidates = Vec::new();
         for pending in std::mem::take(&mut self.canaries) {
+            let main = self.main_of(&pending);
             let PendingCanary {
                 context,
                 field,
@@ -128,29 +193,29 @@ impl Assembly<'_> {
                 rules,
                 precedence,
                 ..
-            } = &pending;
-            match self.main_of(&pending) {
-                Ok(main) => {
-                    let sticky = context.annotations.backend.canary_is_sticky;
+            } = pending;
+            let mut reporter = self.report(&context.object);
+            match main {
+                Ok(Main { port, unchecked }) => {
+                    if let Some(reason) = unchecked {
+                        report_unchecked(&mut reporter, reason);
+                    }
                     let canary = Canary {
-                        backend: backend.clone(),
-                        rules: rules.clone(),
-                        sticky,
+                        backend,
+                        https_backend: None,
+                        rules,
+                        sticky: context.annotations.backend.canary_is_sticky,
                     };
-                    let (object, field) = (context.object.clone(), field.clone());
-                    canary_candidates.push((
-                        precedence.clone(),
-                        CanaryCandidate {
-                            main,
-                            canary,
-                            object,
-                            field,
-                        },
-                    ));
+                    let candidate = CanaryCandidate {
+                        main: port,
+                        canary,
+                        object: context.object,
+                        field,
+                    };
+                    canary_candidates.push((precedence, candidate));
                 }
                 Err(Unused { reason, severity }) => {
-                    let report = self.report(&context.object);
-                    report_unused(report, field, reason, severity);
+                    report_unused(reporter, &field, reason, severity);
                 }
             }
         }
@@ -164,7 +229,7 @@ impl Assembly<'_> {
             || builder.is_some_and(|builder| builder.closed.contains_key(namespace))
     }
 
-    fn main_of(&self, pending: &PendingCanary) -> Result<BackendId, Unused> {
+    fn main_of(&self, pending: &PendingCanary) -> Result<Main, Unused> {
         let PendingCanary {
             host,
             path,
@@ -173,10 +238,8 @@ impl Assembly<'_> {
             backend,
             ..
         } = pending;
-        let rule = self
-            .builders
-            .get(host)
-            .and_then(|builder| builder.paths.rule(path, *kind));
+        let builder = self.builders.get(host);
+        let rule = builder.and_then(|builder| main_rule(builder, path, *kind));
         // There it is no more than here.
         let alone = Unused {
             reason: "no other Ingress has this host and path".to_owned(),
@@ -199,10 +262,31 @@ impl Assembly<'_> {
                 rule.owner
             )));
         }
-        let main = without_variant(main);
-        if main == without_variant(backend) {
+        let port = without_variant(main);
+        if port == *backend {
             return Err(Unused::new("the backend is that of the path itself"));
         }
-        Ok(main)
+        let transport = &rule.annotations.backend.transport;
+        let is_checked = context.annotations.backend.balance.health.check.is_some();
+        let unchecked = unusable_with(transport).filter(|_| is_checked);
+        Ok(Main { port, unchecked })
     }
+}
+
+/// The rule of a place. Without one of its own, a host has its default backend at `/`.
+fn main_rule<'b>(builder: &'b ServerBuilder, path: &str, kind: PathType) -> Option<&'b PathRule> {
+    let is_root = path == ROOT && kind == PathType::Prefix;
+    let default = builder.default.as_ref().filter(|_| is_root);
+    builder.paths.rule(path, kind).or(default)
+}
+
+/// A canary has no protocol of its own.
+fn report_unchecked(reporter: &mut Reporter<'_>, reason: &str) {
+    reporter.report(
+        ReasonCode::Unsupported,
+        Severity::Warning,
+        format!("annotation {HEALTH_CHECK_PATH}"),
+        format!("pods are spoken to as the main Ingress says, and {reason}"),
+        "endpoints are not checked",
+    );
 }

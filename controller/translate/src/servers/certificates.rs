@@ -13,9 +13,7 @@ use sluice_ir::{
 use sluice_syntax::certificate::CertificatePair;
 use sluice_syntax::{is_dns_name, shortened};
 use sluice_translate_engine::ids::secret_of;
-use sluice_translate_engine::{
-    CLOSED, Cause, DependencyTracker, Kind, ObjectKey, Severity, Wildcards,
-};
+use sluice_translate_engine::{Cause, DependencyTracker, Kind, ObjectKey, Severity, Wildcards};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -41,53 +39,6 @@ impl Assembly<'_> {
             certificate,
             ..HostTls::default()
         });
-    }
-
-    /// The first Ingress of the host's own namespace that asks clients for certificates decides for the whole host. Whoever
-    /// means something else is served only behind what it means, so not at all: `false`.
-    pub(super) fn apply_client_certificates(
-        &mut self,
-        name: &ServerName,
-        context: &IngressContext,
-    ) -> bool {
-        const FIELD: &str = "annotation auth-tls-secret";
-        let Some(asked) = &context.annotations.clients else {
-            return true;
-        };
-        if *name == ServerName::CatchAll {
-            let reason = "client certificates need a rule with a host";
-            self.report(&context.object).report(
-                ReasonCode::Unsupported,
-                Severity::Error,
-                FIELD,
-                reason,
-                CLOSED,
-            );
-            return false;
-        }
-        let is_foreign = self.is_foreign(name, context);
-        let builder = self.builders.entry(name.clone()).or_default();
-        if builder.clients.is_none() && !is_foreign {
-            builder.clients = Some((asked.clone(), context.object.clone()));
-        }
-        let reason = match &builder.clients {
-            Some((decided, _)) if decided == asked => return true,
-            Some((_, owner)) => {
-                format!("expected what {owner}, which is older, asks of clients of host {name}")
-            }
-            None => format!(
-                "host {name} belongs to namespace {}, which named it first",
-                builder.tenants.owner()
-            ),
-        };
-        self.report(&context.object).report(
-            ReasonCode::Conflicted,
-            Severity::Error,
-            FIELD,
-            reason,
-            CLOSED,
-        );
-        false
     }
 
     /// The first Ingress of the host's own namespace that names ciphers decides. In Envoy the server without a host would

@@ -7,8 +7,11 @@ use sluice_ir::{Action, ReasonCode, ServerName};
 use sluice_syntax::shortened;
 use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity};
 
-use super::path_rule::{IngressContext, PathRule, RouteTarget};
+use super::path_rule::{IngressContext, Origin, PathRule, RouteTarget};
 use super::server_builder::ServerBuilder;
+use super::server_snippet::NamespaceSnippet;
+use super::snippet_locations::LocationRule;
+use crate::annotations::Reach;
 
 const CONSEQUENCE: &str = "affected paths answer 503";
 
@@ -87,19 +90,75 @@ impl ClosedBeginnings {
 }
 
 /// Namespaces of which nothing on a host is let through.
-pub(super) type ClosedNamespaces = BTreeMap<Arc<str>, Closing>;
+#[derive(Debug, Default)]
+pub(super) struct ClosedNamespaces {
+    /// All of them, and requests that no Ingress takes.
+    all: Option<Closing>,
+    some: BTreeMap<Arc<str>, Closing>,
+}
+
+impl ClosedNamespaces {
+    /// Of two reasons the first is told.
+    pub(super) fn insert(&mut self, namespace: &Arc<str>, closing: Closing) {
+        self.some.entry(Arc::clone(namespace)).or_insert(closing);
+    }
+
+    pub(super) fn contains_key(&self, namespace: &str) -> bool {
+        self.are_all() || self.some.contains_key(namespace)
+    }
+
+    pub(super) fn are_all(&self) -> bool {
+        self.all.is_some()
+    }
+
+    /// Why nothing of a namespace is let through, and to which paths.
+    fn of(&self, namespace: &str, name: &ServerName) -> Option<(&Closing, String)> {
+        let of_host = || Some((self.all.as_ref()?, format!("all paths of host {name}")));
+        of_host().or_else(|| {
+            let which = format!("all paths of namespace {namespace} on host {name}");
+            Some((self.some.get(namespace)?, which))
+        })
+    }
+}
 
 impl ServerBuilder {
     /// Lets nothing through to what the namespace of an Ingress has on the host.
     pub(super) fn close_namespace(&mut self, context: &IngressContext, field: &str) {
-        let namespace = context.object.key.namespace.clone();
-        let closing = || Closing::new(&context.object, field);
-        self.closed.entry(namespace).or_insert_with(closing);
+        let closing = Closing::new(&context.object, field);
+        self.closed.insert(&context.object.key.namespace, closing);
+    }
+
+    /// Lets nothing through to what an Ingress was to guard and does not: for the host as a whole only its owner says that.
+    pub(super) fn close(&mut self, context: &IngressContext, reach: Reach, field: &str) {
+        if reach == Reach::Host && self.tenants.owner() == &*context.object.key.namespace {
+            let closing = || Closing::new(&context.object, field);
+            self.closed.all.get_or_insert_with(closing);
+        } else {
+            self.close_namespace(context, field);
+        }
+    }
+
+    /// With nothing let through to what is closed.
+    pub(super) fn without_closed(mut self, name: &ServerName, reports: &mut Vec<Report>) -> Self {
+        let ServerBuilder {
+            paths,
+            default,
+            unmatched,
+            snippets,
+            closed,
+            ..
+        } = &mut self;
+        let rules = paths.iter_mut().chain(default).chain(unmatched);
+        let locations = snippets.values_mut();
+        let locations = locations.flat_map(NamespaceSnippet::locations_mut);
+        let all = rules.chain(locations.map(LocationRule::rule_mut));
+        deny(all, closed, name, reports);
+        self
     }
 }
 
-/// Lets nothing through to the rules of these namespaces. Each Ingress is told once.
-pub(super) fn deny<'a>(
+/// Each Ingress is told once.
+fn deny<'a>(
     rules: impl Iterator<Item = &'a mut PathRule>,
     closed: &ClosedNamespaces,
     name: &ServerName,
@@ -107,12 +166,11 @@ pub(super) fn deny<'a>(
 ) {
     let mut told = BTreeSet::new();
     for rule in rules {
-        let namespace = &rule.owner.key.namespace;
-        let Some(closing) = closed.get(namespace) else {
+        let Some((closing, which)) = closed.of(&rule.owner.key.namespace, name) else {
             continue;
         };
-        if rule.target.action != Action::Denied && told.insert(rule.owner.clone()) {
-            let which = format!("all paths of namespace {namespace} on host {name}");
+        let is_news = rule.target.action != Action::Denied && rule.origin != Origin::ConfigMap;
+        if is_news && told.insert(rule.owner.clone()) {
             closing.report(rule.owned(), &which, reports);
         }
         rule.target = RouteTarget::from_action(Action::Denied);

@@ -14,7 +14,9 @@ use super::server_snippet::FIELD as SERVER_SNIPPET;
 use super::tls_entries::TlsEntries;
 use super::unservable::{NOT_SERVED_AND_CLOSED, Unservable, unservable, without_annotations};
 use super::{Assembly, MAX_RULES, MAX_TLS_ENTRIES};
-use crate::annotations::{Annotations, Context};
+use crate::annotations::{Annotations, Context, HostClosing, Reach};
+
+const DEFAULT_BACKEND: &str = "spec.defaultBackend";
 
 impl Assembly<'_> {
     pub(super) fn add(&mut self, seniority: Seniority, ingress: &Ingress) {
@@ -29,17 +31,15 @@ impl Assembly<'_> {
             .as_ref()
             .filter(|unservable| unservable.may_restrict_access)
             .map(|_| without_annotations(ingress));
-        let ingress = unread.as_ref().unwrap_or(ingress);
-        let by_service = by_service::ingresses(ingress);
-        let first = by_service.first().map_or(ingress, |(_, it)| it);
+        let read = unread.as_ref().unwrap_or(ingress);
+        let by_service = by_service::ingresses(read);
+        let first = by_service.first().map_or(read, |(_, it)| it);
         let before = self.reports.len();
-        let reporter = Reporter::new(object.clone(), &mut self.reports);
-        let context = Context {
-            tracker: self.tracker,
-            options: self.options,
-            globals: self.globals,
-        };
-        let annotations = Annotations::read(first, context, &mut self.secrets, reporter);
+        let mut annotations = self.annotations(first, &object);
+        if unread.is_some() {
+            let prefix = &self.options.annotations_prefix;
+            annotations.host.closed = HostClosing::of_unread(ingress, prefix);
+        }
         let is_unservable = unservable.is_some() || annotations.refused;
         let is_known = unread.is_none() && by_service.is_empty();
         let restricts = annotations.restricts_clients() || !is_known;
@@ -76,17 +76,22 @@ impl Assembly<'_> {
         self.add_rules(spec, &context);
     }
 
+    fn annotations(&mut self, ingress: &Ingress, object: &ObjectRef) -> Annotations {
+        let reporter = Reporter::new(object.clone(), &mut self.reports);
+        let context = Context {
+            tracker: self.tracker,
+            options: self.options,
+            globals: self.globals,
+        };
+        Annotations::read(ingress, context, &mut self.secrets, reporter)
+    }
+
     fn add_rules(&mut self, spec: &IngressSpec, context: &IngressContext) {
-        let default = spec.default_backend.as_ref().and_then(|backend| {
-            let field = "spec.defaultBackend";
-            let context = context.for_backend(backend);
-            self.route_target(backend, &context, field)
-                .map(|target| PathRule::root(target, &context, field.to_owned()))
-        });
         let rules = spec.rules.as_deref().unwrap_or_default();
-        if rules.is_empty() && !self.options.disable_catch_all {
-            self.claim_catch_all(default.clone(), context);
+        if rules.is_empty() {
+            return self.claim_catch_all(spec, context);
         }
+        let default = self.default_rule(spec, context);
         let read = rules.len().min(MAX_RULES);
         for (position, rule) in rules[..read].iter().enumerate() {
             self.add_rule(
@@ -96,9 +101,17 @@ impl Assembly<'_> {
                 default.as_ref(),
             );
         }
-        rules[read..]
-            .iter()
-            .for_each(|rule| self.close_host(rule, context));
+        for (position, rule) in rules.iter().enumerate().skip(read) {
+            self.close_host(rule, &format!("spec.rules[{position}]"), context);
+        }
+    }
+
+    fn default_rule(&mut self, spec: &IngressSpec, context: &IngressContext) -> Option<PathRule> {
+        let backend = spec.default_backend.as_ref()?;
+        let field = DEFAULT_BACKEND.to_owned();
+        let context = context.for_backend(backend);
+        let target = self.route_target(backend, &context, &field)?;
+        Some(PathRule::root(target, &context, field))
     }
 
     /// Reports why an Ingress is not served, and whether its paths are closed.
@@ -151,18 +164,29 @@ impl Assembly<'_> {
         Arc::new(TlsEntries::new(entries))
     }
 
-    fn claim_catch_all(&mut self, default: Option<PathRule>, context: &IngressContext) {
-        let Some(default) = default else { return };
-        self.add_namespace(&ServerName::CatchAll, context);
-        let builder = self.builders.entry(ServerName::CatchAll).or_default();
+    /// An Ingress without rules guards as one with a rule without a host does.
+    fn claim_catch_all(&mut self, spec: &IngressSpec, context: &IngressContext) {
+        if self.options.disable_catch_all {
+            return;
+        }
+        // Nobody is asked for a certificate there.
+        let closed = context.annotations.clients.is_some();
+        let closed = closed.then(|| context.closed());
+        let Some(default) = self.default_rule(spec, closed.as_ref().unwrap_or(context)) else {
+            return;
+        };
+        let name = ServerName::CatchAll;
+        self.apply_guards(&name, context);
+        self.apply_client_certificates(&name, context);
+        self.apply_connections(&name, context);
+        let builder = self.builders.entry(name).or_default();
         match &builder.default {
             None => builder.default = Some(default),
             Some(rule) => {
                 let reason = already_claimed("default backend", &rule.owner, &context.object);
-                let field = "spec.defaultBackend";
                 self.report(&context.object).warn_unchanged(
                     ReasonCode::Conflicted,
-                    field,
+                    DEFAULT_BACKEND,
                     reason,
                     "default backend not used",
                 );
@@ -232,22 +256,36 @@ impl Assembly<'_> {
     }
 
     /// A rule that is not read, of an Ingress that guards: it is not known what it was meant to guard of its host.
-    fn close_host(&mut self, rule: &IngressRule, context: &IngressContext) {
-        if let Ok(name) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) {
-            self.add_namespace(&name, context);
-            let builder = self.builders.entry(name).or_default();
-            builder.close_namespace(context, "spec.rules");
+    fn close_host(&mut self, rule: &IngressRule, field: &str, context: &IngressContext) {
+        let Ok(name) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) else {
+            return;
+        };
+        let host_field = format!("{field}.host");
+        if self.yield_reserved_name(&name, context, &host_field, "rule not served") {
+            return;
         }
+        self.add_namespace(&name, context);
+        let builder = self.builders.entry(name).or_default();
+        let reach = match context.annotations.guards_hosts() {
+            true => Reach::Host,
+            false => Reach::Namespace,
+        };
+        builder.close(context, reach, "spec.rules");
+    }
+
+    /// Takes what the namespace of an Ingress guards beyond its paths, and closes what it guards and cannot.
+    fn apply_guards(&mut self, name: &ServerName, context: &IngressContext) {
+        self.add_namespace(name, context);
+        if let Some(HostClosing { reach, field }) = &context.annotations.host.closed {
+            let builder = self.builders.entry(name.clone()).or_default();
+            builder.close(context, *reach, field);
+        }
+        self.apply_server_snippet(name, context);
     }
 
     /// Takes settings of the host as a whole; the first Ingress of the host's own namespace that sets one decides.
     fn apply_host_settings(&mut self, name: &ServerName, context: &IngressContext) {
-        self.add_namespace(name, context);
-        if context.annotations.host.closed {
-            let builder = self.builders.entry(name.clone()).or_default();
-            builder.close_namespace(context, SERVER_SNIPPET);
-        }
-        self.apply_server_snippet(name, context);
+        self.apply_guards(name, context);
         if self.is_foreign(name, context) {
             return self.report_foreign(name, context);
         }
@@ -256,21 +294,26 @@ impl Assembly<'_> {
         self.apply_ciphers(name, context);
         self.apply_www_redirect(name, context);
         self.apply_aliases(name, context);
+        self.apply_connections(name, context);
         let annotations = &context.annotations;
         let builder = self.builders.entry(name.clone()).or_default();
         if builder.app_root.is_none() {
             builder.app_root.clone_from(&annotations.host.app_root);
         }
-        let room = annotations.host.snippet.as_ref();
-        let room = room.map_or_else(ConnectionSettings::default, |snippet| snippet.connections);
-        // With that of the default server nginx reads requests for every host, until it knows which.
-        let is_of_all = *name == ServerName::CatchAll && room != ConnectionSettings::default();
-        if builder.connections == ConnectionSettings::default() && !is_of_all {
-            builder.connections = room;
-        }
         builder.prefer_server_ciphers = builder
             .prefer_server_ciphers
             .or(annotations.host.prefer_server_ciphers);
+    }
+
+    fn apply_connections(&mut self, name: &ServerName, context: &IngressContext) {
+        let room = context.annotations.host.snippet.as_ref();
+        let room = room.map_or_else(ConnectionSettings::default, |snippet| snippet.connections);
+        // With that of the default server nginx reads requests for every host, until it knows which.
+        let is_of_all = *name == ServerName::CatchAll && room != ConnectionSettings::default();
+        let builder = self.builders.entry(name.clone()).or_default();
+        if builder.connections == ConnectionSettings::default() && !is_of_all {
+            builder.connections = room;
+        }
         if is_of_all {
             self.report(&context.object).report(
                 ReasonCode::Unsupported,

@@ -19,6 +19,7 @@ mod canary;
 mod certificates;
 mod certified_names;
 mod claimed_paths;
+mod client_certificates;
 mod closing;
 mod configmap_locations;
 mod foreign_snippets;
@@ -41,6 +42,7 @@ mod server_rewrites;
 mod server_snippet;
 mod shared;
 mod shared_variables;
+mod sibling_tls;
 mod snippet_budget;
 mod snippet_locations;
 mod snippet_rewrites;
@@ -56,7 +58,7 @@ use sluice_ir::{BackendId, Mirror, ServerName};
 use sluice_translate_engine::{
     Assembled, BackendRefs, BackendSettings, BackendSource, DependencyTracker, Ingress, Kind,
     ObjectRef, Owners, Port, PrecedenceTier, ReferenceSite, Report, Reporter, Secrets, Seniority,
-    Wildcards, service_address,
+    Traffic, Wildcards, service_address,
 };
 
 use crate::annotations::{Annotations, Context, MirrorTarget};
@@ -161,14 +163,13 @@ pub(crate) fn default_backend(
     let site = ReferenceSite {
         object,
         field: "--default-backend-service".to_owned(),
-        as_canary: false,
     };
     let attempts = globals.upstream.retries.attempts;
     let settings = BackendSettings {
         transport: &globals.upstream.transport,
         balance: &globals.upstream.balance,
         attempts,
-        gets_requests: true,
+        traffic: Traffic::Routes,
     };
     Some(backend_refs.add(BackendSource::Service(service, Port::First), settings, site))
 }
@@ -234,6 +235,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         self.check_snippets();
+        self.report_siblings_without_tls();
         for (name, builder) in &mut self.builders {
             builder.yield_to_older(name, &mut self.reports);
         }

@@ -40,8 +40,17 @@ pub(crate) fn names(ingress: &Ingress) -> BTreeSet<ServerName> {
                     .collect();
                 names.extend(others);
             }
+            // Its default backend is a canary of the catch-all server's, also beside rules.
+            "canary" if has_default(ingress) => {
+                names.insert(ServerName::CatchAll);
+            }
             _ => {}
         }
     }
     names
+}
+
+fn has_default(ingress: &Ingress) -> bool {
+    let spec = ingress.spec.as_ref();
+    spec.is_some_and(|spec| spec.default_backend.is_some())
 }

@@ -10,7 +10,7 @@ use std::num::{NonZeroU8, NonZeroU32};
 use sluice_ir::{BackendId, Destination, Hostname, IpAccess, ReasonCode, ServerName, Transport};
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{
-    BackendRef, BackendRefs, BackendSettings, ObjectRef, ReferenceSite, Report, Reporter, Severity,
+    BackendRef, BackendRefs, BackendSettings, ObjectRef, Report, Reporter, Severity, Traffic,
 };
 
 use super::Assembly;
@@ -191,14 +191,7 @@ fn plain(
         transport,
         balance: &balance,
         attempts: NonZeroU8::MIN,
-        gets_requests: true,
+        traffic: Traffic::Connections,
     };
-    Some(backend_refs.add(
-        origin,
-        settings,
-        ReferenceSite {
-            as_canary: false,
-            ..site
-        },
-    ))
+    Some(backend_refs.add(origin, settings, site))
 }

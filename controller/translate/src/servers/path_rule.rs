@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, BackendId, ErrorPages, Filter, HeaderModification, HttpRoute, HttpsRedirect, PathMatch,
-    Policy, Redirect, RedirectTo, ServerName,
+    Policy, Protocol, Redirect, RedirectTo, ServerName,
 };
 use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, RouteOwner, Seniority};
@@ -158,10 +158,13 @@ impl PathRule {
             (sticky && matches!(action, Action::Forward(_))).then(|| self.path.as_str().into());
         let errors = &self.annotations.errors;
         let replaces = !errors.statuses.is_empty() && action.has_policies();
+        // ingress-nginx: `proxy_intercept_errors` is of pods of HTTP alone.
+        let protocol = self.annotations.backend.transport.protocol;
+        let keeps_upstreams = errors.keeps_upstreams || protocol != Protocol::Http1;
         let error_pages = replaces.then(|| {
             Box::new(ErrorPages {
                 statuses: errors.statuses.clone(),
-                keeps_upstreams: errors.keeps_upstreams,
+                keeps_upstreams,
                 backend: error_service.or_else(|| host.error_service.cloned()),
                 headers: names.iter().flat_map(RouteNames::headers).collect(),
             })

@@ -15,7 +15,7 @@ use sluice_translate_engine::{
 
 use super::certified_names::CertifiedNames;
 use super::claimed_paths::ClaimedPaths;
-use super::closing::{self, ClosedNamespaces, Closing};
+use super::closing::{ClosedNamespaces, Closing};
 use super::host_ownership::Tenants;
 use super::path_rule::{HostContext, PathRule, RuleRoute};
 use super::server_snippet::{self, NamespaceSnippet};
@@ -103,8 +103,8 @@ impl ServerBuilder {
         let ServerBuilder {
             paths,
             tenants,
-            mut default,
-            mut unmatched,
+            default,
+            unmatched,
             app_root,
             clients,
             ciphers,
@@ -113,34 +113,34 @@ impl ServerBuilder {
             closed,
             snippets,
             ..
-        } = self.with_configmap_snippet(globals);
+        } = self
+            .with_configmap_snippet(globals)
+            .without_closed(name, reports);
+        let is_closed = globals.closed || closed.are_all();
         let operators = NamespaceSnippet::of_nobody(globals);
         let inherited = server_snippet::inherited(&snippets, operators.as_ref());
         let host = host_context(certified, fallback, globals, &inherited);
         let mut rules = paths.into_rules();
         let health = unmatched::health_route(name, health_check_path, &rules);
-        let all = rules.iter_mut().chain(&mut default);
-        closing::deny(all.chain(&mut unmatched), &closed, name, reports);
         let is_unmatched = !has_root && default.is_none();
         let has_patterns = rules.iter().any(PathRule::is_pattern);
         rules.extend(default.filter(|_| !has_root));
         let all = (rules.as_slice(), &snippets);
         let mut routes = routes_of_all(all, (name, host), &tenants, has_patterns, reports);
         if is_unmatched {
-            let (rest, all) = (
-                (unmatched.as_ref(), has_patterns),
-                (all, operators.as_ref()),
-            );
+            let rest = (unmatched.as_ref(), has_patterns);
+            let all = (all, operators.as_ref());
             unmatched::add(&mut routes, rest, all, (name, host), reports);
         }
         let rewriting = server_rewrites::Host::new(name, &tenants, app_root.as_ref());
-        let routes = changed(routes, (&snippets, rewriting), (name, host), reports);
+        let rewriting = (&snippets, rewriting);
+        let routes = changed(routes, rewriting, (name, host), is_closed, reports);
         let (owners, error_services) = claims(&routes, fallback);
         BuiltServer {
             server: Server {
                 aliases,
                 client_certificates: clients.map(|(clients, _)| clients),
-                app_root: app_root.filter(|_| !globals.closed),
+                app_root: app_root.filter(|_| !is_closed),
                 ciphers,
                 prefer_server_ciphers,
                 connections,
@@ -174,11 +174,12 @@ fn changed<'r>(
         server_rewrites::Host<'_>,
     ),
     (name, host): (&ServerName, HostContext<'_>),
+    is_closed: bool,
     reports: &mut Vec<Report>,
 ) -> Vec<RuleRoute<'r>> {
     let routes = server_rewrites::among(routes, snippets, rewriting, reports);
     let mut routes = path_changes::among(routes, (name, host.globals), reports);
-    if host.globals.closed {
+    if is_closed {
         unmatched::close(&mut routes, name);
     }
     routes

@@ -57,7 +57,7 @@ impl Assembly<'_> {
                 let is_kept = !is_beyond(snippet.owner(), 1);
                 if !is_kept {
                     let closing = Closing::new(snippet.owner(), FIELD[1]);
-                    builder.closed.entry(namespace.clone()).or_insert(closing);
+                    builder.closed.insert(namespace, closing);
                 }
                 is_kept
             });

@@ -121,6 +121,10 @@ impl LocationRule {
         };
     }
 
+    pub(super) fn rule_mut(&mut self) -> &mut PathRule {
+        &mut self.rule
+    }
+
     /// One that the ConfigMap has for all namespaces.
     pub(super) fn of_operator(location: &Location, owner: &ObjectRef) -> Self {
         let mut rule = LocationRule::new(location, owner);

@@ -42,7 +42,7 @@ impl Assembly<'_> {
                 let cause = cause.filter(|_| snippet.rewrites());
                 if let Some(cause) = &cause {
                     let closing = Closing::new(snippet.owner(), server_snippet::FIELD);
-                    builder.closed.entry(namespace.clone()).or_insert(closing);
+                    builder.closed.insert(namespace, closing);
                     closed.insert((
                         snippet.owner().clone(),
                         server_snippet::FIELD,

@@ -81,7 +81,7 @@ fn is_new(new: &HttpRoute, routes: &[RuleRoute<'_>]) -> bool {
     routes.iter().all(|(route, _)| route.id != new.id)
 }
 
-/// Lets nothing through, whether a route has an Ingress or none.
+/// Lets nothing of a host through, whether a route has an Ingress or none.
 pub(super) fn close(routes: &mut [RuleRoute<'_>], name: &ServerName) {
     for (route, _) in routes {
         if route.action != Action::Denied {

@@ -236,3 +236,44 @@ fn an_ingress_that_is_not_served_and_closes_its_paths_is_translated_with_their_h
     let whole = translate(&resources, &options());
     assert_eq!(described(&translation), described(&whole));
 }
+
+/// Also when an Ingress of another host says so, which is translated by itself.
+#[test]
+fn a_canary_is_spoken_to_as_its_main_backend_is_on_any_host() {
+    let annotation = |name: &str, value: &str| {
+        let key = format!("nginx.ingress.kubernetes.io/{name}");
+        json!({key: value})
+    };
+    let ingress = |name: &str, host: &str, service: &str, annotations| {
+        apply(world::ingress("app", name, &[host], service, annotations))
+    };
+    let on_b = |protocol| {
+        let spoken = annotation("backend-protocol", protocol);
+        ingress("b", "b.test", "app-0", spoken)
+    };
+    let canary = || ingress("c", "app-0.test", "app-1", annotation("canary", "true"));
+    let delete = |name: &str| Step::Delete(Kind::Ingress, ObjectKey::new("app", name));
+    let (mut resources, mut translation) = many(2);
+    // The Service of the canary has a host of its own, too.
+    for (step, backends) in [
+        (canary(), 1),
+        (on_b("HTTPS"), 2),
+        (on_b("AUTO_HTTP"), 2),
+        (on_b("GRPC"), 2),
+        (delete("app-1"), 2),
+        (delete("c"), 0),
+        (canary(), 2),
+        (delete("b"), 1),
+        (on_b("GRPCS"), 2),
+        (delete("app-0"), 0),
+    ] {
+        let mut changes = Changes::default();
+        changes.add(step.take(&mut resources));
+        translation.update(&changes, &Ingresses::new(&resources, &options()));
+        let whole = translate(&resources, &options());
+        assert_eq!(described(&translation), described(&whole), "{step:?}");
+        let all = translation.config().backends.keys();
+        let of_canary = all.filter(|id| id.as_str().starts_with("app/app-1/"));
+        assert_eq!(of_canary.count(), backends, "{step:?}");
+    }
+}

@@ -3,7 +3,6 @@
 //!
 //! Entries come as a lookup by name. Errors are reasons of reports.
 
-use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use x509_parser::certificate::X509Certificate;
@@ -11,6 +10,8 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
+
+use crate::private_key::public_key;
 
 /// RSA, DSA and ECDSA with MD2, MD5 and SHA-1.
 const WEAK_SIGNATURES: [&str; 7] = [
@@ -23,6 +24,8 @@ const WEAK_SIGNATURES: [&str; 7] = [
     "1.2.840.10045.4.1",
 ];
 const RSA_BITS: usize = 2048;
+/// Names of a certificate in PEM, today's and an old one.
+const NAMES: [&str; 2] = ["CERTIFICATE", "X509 CERTIFICATE"];
 
 /// A certificate with its chain, and its private key.
 #[derive(Clone, PartialEq, Eq)]
@@ -97,14 +100,15 @@ fn checked(chain: &str, key: &str) -> Result<(Vec<String>, bool), String> {
     let (_, leaf) = X509Certificate::from_der(&leaf.contents).map_err(|_| wrong("tls.crt"))?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
         .map_err(|_| "expected a key in tls.key, got none")?;
-    let key = any_supported_type(&key).map_err(
-        |_| "expected RSA of 2048 bits or more, P-256, P-384 or Ed25519 in tls.key, got another key",
-    )?;
-    match key.public_key() {
-        Some(public) if public.as_ref() == leaf.public_key().raw => {
+    match public_key(&key) {
+        Some(public) if public == leaf.public_key().raw => {
             Ok((names(&leaf), must_staple(&leaf)))
         }
-        _ => Err("expected the key of the certificate in tls.key, got another one".to_owned()),
+        Some(_) => Err("expected the key of the certificate in tls.key, got another one".to_owned()),
+        None => Err(
+            "expected RSA of 2048 to 8192 bits, P-256, P-384, P-521 or Ed25519 in tls.key, got another or a broken key"
+                .to_owned(),
+        ),
     }
 }
 
@@ -159,12 +163,14 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     common.map(str::to_ascii_lowercase).collect()
 }
 
-/// The certificates of a PEM text, at least one, each of which can be read.
+/// The certificates of a PEM text, at least one, each of which can be read. Data planes leave out blocks of other names.
 pub(crate) fn certificates(text: &str, entry: &str) -> Result<Vec<Pem>, String> {
     let blocks: Vec<Pem> = Pem::iter_from_buffer(text.as_bytes())
         .collect::<Result<_, _>>()
         .map_err(|_| wrong(entry))?;
-    let readable = |pem: &Pem| X509Certificate::from_der(&pem.contents).is_ok();
+    let readable = |pem: &Pem| {
+        NAMES.contains(&pem.label.as_str()) && X509Certificate::from_der(&pem.contents).is_ok()
+    };
     if blocks.is_empty() || !blocks.iter().all(readable) {
         Err(wrong(entry))
     } else {
@@ -254,10 +260,12 @@ mod tests {
     fn what_is_no_certificate_is_refused() {
         let (certificate, key) = made(&["a"]);
         let broken = certificate.replace('M', "A");
+        let renamed = certificate.replace("CERTIFICATE", "TEXT");
         for (crt, key) in [
             ("", key.as_str()),
             (&certificate, ""),
             (&broken, &key),
+            (&renamed, &key),
             (&certificate, &broken),
         ] {
             assert!(pair(crt, key).is_err());

@@ -15,8 +15,10 @@ pub mod authorities;
 mod cert_info;
 pub mod certificate;
 pub mod dns_name;
+mod entry;
 pub mod expression;
 pub mod path;
+mod private_key;
 pub mod seclang;
 pub mod server_alias;
 pub mod settings;
@@ -27,6 +29,7 @@ pub mod variables;
 
 pub use cert_info::CertInfo;
 pub use dns_name::{DnsName, is_dns_name};
+pub use entry::Entry;
 pub use expression::MAX_HEADER_BYTES;
 pub use text::{excerpt, is_unprintable, printable, shortened};
 pub use value::{Expected, Parsed};

@@ -1,6 +1,6 @@
 //! nginx's variables and what is known of them, each with how it differs.
 
-use sluice_ir::LogField;
+use sluice_ir::{LogField, Variable};
 use sluice_syntax::variables::{Prefixed, canonical};
 
 use crate::support::DataPlane;
@@ -107,7 +107,7 @@ const OF_CONNECTION: &[LogVariable] = &[
     variable("bytes_received", LogField::BytesReceived, SAME),
     variable("bytes_sent", LogField::BytesSent, SAME),
     variable("protocol", LogField::L4, SAME),
-    variable("proxy_upstream_name", LogField::Backend, ID),
+    variable("proxy_upstream_name", LogField::L4Backend, ID),
     variable("remote_addr", LogField::ClientAddress, SAME),
     variable("session_time", LogField::Duration, SAME),
     variable("ssl_preread_server_name", LogField::TlsName, SAME),
@@ -132,7 +132,11 @@ const OF_BOTH: &[LogVariable] = &[
     variable("server_addr", LogField::LocalAddress, SAME),
     variable("server_port", LogField::LocalPort, SAME),
     variable("ssl_cipher", LogField::TlsCipher, SAME),
-    variable("ssl_client_i_dn", LogField::ClientIssuer, SAME),
+    variable(
+        "ssl_client_i_dn",
+        LogField::ClientIssuer,
+        DifferenceByDataPlane::NotInEnvoy,
+    ),
     variable("ssl_client_s_dn", LogField::ClientSubject, SAME),
     variable("ssl_client_serial", LogField::ClientSerial, SAME),
     variable("ssl_protocol", LogField::TlsVersion, SAME),
@@ -208,11 +212,25 @@ fn find(own: &'static [LogVariable], name: &str) -> Option<(LogField, Difference
 /// `$http_NAME` and its like.
 fn prefixed(name: &str) -> Option<(LogField, DifferenceByDataPlane)> {
     Some(match Prefixed::parse(name)? {
-        Prefixed::Cookie(name) => (LogField::Cookie(name), SAME),
+        Prefixed::Cookie(name) => {
+            let difference = of_name(&name);
+            (LogField::Cookie(name), difference)
+        }
         Prefixed::RequestHeader(name) => (LogField::RequestHeader(name), SAME),
         Prefixed::ResponseHeader(name) => (LogField::ResponseHeader(name), SAME),
-        Prefixed::Argument(name) => (LogField::Argument(name), SAME),
+        Prefixed::Argument(name) => {
+            let difference = of_name(&name);
+            (LogField::Argument(name), difference)
+        }
     })
+}
+
+/// Envoy looks for the name by a pattern, whose size it limits.
+fn of_name(name: &str) -> DifferenceByDataPlane {
+    match name.len() <= Variable::LONGEST_NAME {
+        true => SAME,
+        false => DifferenceByDataPlane::NotInEnvoy,
+    }
 }
 
 #[cfg(test)]
@@ -252,6 +270,14 @@ mod tests {
             request_field("cookie_Sid"),
             Some((LogField::Cookie("Sid".into()), SAME))
         );
+        let longest = format!("arg_{}", "a".repeat(Variable::LONGEST_NAME));
+        for (name, difference) in [
+            (longest.clone(), SAME),
+            (longest + "a", DifferenceByDataPlane::NotInEnvoy),
+        ] {
+            let found = request_field(&name).map(|(_, difference)| difference);
+            assert_eq!(found, Some(difference), "{name}");
+        }
         assert_eq!(request_field("http_"), None);
         assert_eq!(connection_field("http_host"), None);
     }

@@ -20,7 +20,7 @@ pub(crate) struct Comparable {
     pub(crate) joined_cookies: bool,
     /// Parts of the target apart. To Envoy they are patterns of all of it, and RE2 does not have words for all.
     pub(crate) target_parts: bool,
-    /// The scheme of the connection. To Envoy it is what `X-Forwarded-Proto` says, where that is believed.
+    /// The scheme of the connection. To Envoy it is what a proxy in front says, where that is believed.
     pub(crate) scheme: bool,
 }
 
@@ -48,7 +48,7 @@ impl Comparable {
             client_address: is_nginx,
             joined_cookies: is_nginx,
             target_parts: is_nginx,
-            scheme: is_nginx || !config.forwarded.trust_forwarded,
+            scheme: is_nginx || !config.forwarded.tells_scheme(),
         }
     }
 

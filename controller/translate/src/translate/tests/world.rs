@@ -171,7 +171,7 @@ fn any_kind() -> impl Strategy<Value = Kind> {
     )
 }
 
-const ANNOTATIONS: [(&str, &str); 22] = [
+const ANNOTATIONS: [(&str, &str); 24] = [
     ("canary", "true"),
     (
         "server-alias",
@@ -187,6 +187,8 @@ const ANNOTATIONS: [(&str, &str); 22] = [
     ("auth-tls-secret", "app/pair"),
     ("custom-headers", "app/headers"),
     ("backend-protocol", "HTTPS"),
+    ("backend-protocol", "AUTO_HTTP"),
+    ("proxy-connect-timeout", "9"),
     ("use-regex", "true"),
     ("rewrite-target", "/$1"),
     ("mirror-target", "http://one.app.svc.cluster.local"),
@@ -214,6 +216,11 @@ fn some_ingress() -> impl Strategy<Value = Object> {
     let special = prop_oneof![
         subsequence(ANNOTATIONS.to_vec(), 0..4),
         Just(vec![("canary", "true"), ("canary-weight", "60")]),
+        Just(vec![("backend-protocol", "HTTPS")]),
+        Just(vec![
+            ("backend-protocol", "AUTO_HTTP"),
+            ("default-backend", "errors")
+        ]),
         Just(vec![("default-backend", "errors")]),
     ];
     let tail = (special, any::<bool>(), any::<bool>());

@@ -8,12 +8,12 @@ use sluice_dataplane::envoy::{self, Envoy};
 use sluice_dataplane::find_program::{Program, find_program};
 use sluice_dataplane::nginx::{self, Configurations, Nginx, RequestLog, SpanLog};
 use sluice_tasks::Tasks;
-use sluice_xds::{Certificate, ControllerAddress, FilterCode};
+use sluice_xds::{Certificate, ControllerAddress, FilterCode, TESTED_ENVOY, flaw_of_envoy};
 use sluice_xds_server::AccessLogEntry;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::args::{Child as ChildFlags, DataPlane, Run, Shutdown};
 use crate::{envoy_filter, filter, options};
@@ -190,8 +190,12 @@ pub(crate) fn envoy_settings(
     let given = flags.envoy_binary.as_deref();
     let program = find_program(given, ENVOY)?;
     // Anything else would be started again and again.
-    envoy::version(&program)
+    let version = envoy::version(&program)
         .with_context(|| format!("--envoy-binary {}: not an Envoy", program.display()))?;
+    if let Some(flaw) = flaw_of_envoy(&version) {
+        let program = program.display();
+        warn!("{program}: Envoy {version} {flaw}; use Envoy {TESTED_ENVOY}");
+    }
     Ok(envoy::Settings {
         module: envoy_filter::module(flags, &program)?,
         program,

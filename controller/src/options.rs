@@ -209,6 +209,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
         modsecurity: (host == NginxHost::Sluice).then(|| sluice_nginx::ModSecurity {
             module: "ngx_http_modsecurity_module.so".into(),
             core_rules: vec!["core-rules.conf".into()],
+            core_ids: Some([901_100, 942_100].into()),
             unicode_map: Some("unicode.mapping".into()),
         }),
         ..nginx_on(listeners, engine)

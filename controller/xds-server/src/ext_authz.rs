@@ -15,10 +15,12 @@ use envoy_types::pb::envoy::service::auth::v3::{
     CheckRequest, CheckResponse, DeniedHttpResponse, OkHttpResponse,
 };
 use envoy_types::pb::envoy::r#type::v3::HttpStatus;
+use envoy_types::pb::google::protobuf::value::Kind;
+use envoy_types::pb::google::protobuf::{Struct, Value};
 use envoy_types::pb::google::rpc;
 use futures::future::BoxFuture;
 use sluice_xds::{
-    CLIENT_METADATA, ISSUER_METADATA, PATH_HEADER, ROUTE_METADATA, SUBJECT_METADATA,
+    CLIENT_METADATA, ISSUER_METADATA, PATH_HEADER, ROUTE_METADATA, SIGN_IN_KEY, SUBJECT_METADATA,
     VERIFY_METADATA,
 };
 use tonic::metadata::MetadataMap;
@@ -82,6 +84,8 @@ pub struct Changes {
     pub remove: Vec<String>,
     /// Headers that are added to the answer.
     pub answer: Vec<(String, String)>,
+    /// URL that the client is sent to if the pod answers 401.
+    pub sign_in: Option<String>,
 }
 
 impl AuthzRequest {
@@ -198,12 +202,15 @@ fn headers(map: HeaderMap) -> Vec<(String, Vec<u8>)> {
 }
 
 fn answer(decision: AuthzDecision) -> CheckResponse {
+    let mut metadata = None;
     let (code, response) = match decision {
         AuthzDecision::Allow(Changes {
             set,
             remove,
             answer,
+            sign_in,
         }) => {
+            metadata = sign_in.map(sign_in_metadata);
             let response = OkHttpResponse {
                 headers: all(set, HeaderAppendAction::OverwriteIfExistsOrAdd),
                 headers_to_remove: remove,
@@ -233,7 +240,16 @@ fn answer(decision: AuthzDecision) -> CheckResponse {
     CheckResponse {
         status: Some(status),
         http_response: Some(response),
-        ..CheckResponse::default()
+        dynamic_metadata: metadata,
+    }
+}
+
+fn sign_in_metadata(url: String) -> Struct {
+    let url = Value {
+        kind: Some(Kind::StringValue(url)),
+    };
+    Struct {
+        fields: [(SIGN_IN_KEY.to_owned(), url)].into(),
     }
 }
 
@@ -333,6 +349,21 @@ mod tests {
             pem: "PEM".to_owned(),
         };
         assert_eq!(certificate, Some(expected));
+    }
+
+    #[test]
+    fn metadata_of_a_request_has_its_sign_in_page() {
+        let url = |sign_in: Option<&str>| {
+            let changes = Changes {
+                sign_in: sign_in.map(str::to_owned),
+                ..Changes::default()
+            };
+            let metadata = answer(AuthzDecision::Allow(changes)).dynamic_metadata?;
+            metadata.fields.get(SIGN_IN_KEY)?.kind.clone()
+        };
+        let said = Kind::StringValue("http://login.test/".to_owned());
+        assert_eq!(url(Some("http://login.test/")), Some(said));
+        assert_eq!(url(None), None);
     }
 
     #[test]

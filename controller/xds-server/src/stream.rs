@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use envoy_types::pb::envoy::service::discovery::v3::DeltaDiscoveryRequest;
-use sluice_xds::ResourceType;
-use sluice_xds::is_probe;
+use sluice_xds::{ResourceType, TESTED_ENVOY, flaw_of_envoy, is_probe};
 use sluice_xds_delta::{Acknowledgement, Cache, Client, Response, Sent, shortened};
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
@@ -111,6 +110,11 @@ impl Stream {
             self.open
                 .introduce(self.client.node(), self.client.version());
             info!("xds client {:?} connected", self.client.node());
+            let version = self.client.version();
+            if let Some(flaw) = flaw_of_envoy(version) {
+                let node = self.client.node();
+                warn!("xds client {node:?}: Envoy {version} {flaw}; use Envoy {TESTED_ENVOY}");
+            }
         }
         Ok(())
     }

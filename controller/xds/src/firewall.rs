@@ -35,7 +35,19 @@ pub struct CommonRules {
     /// The recommended settings.
     pub recommended: bool,
     /// The OWASP Core Rule Set.
-    pub core_rules: bool,
+    pub core_rules: CoreRules,
+}
+
+/// The OWASP Core Rule Set, and its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum CoreRules {
+    /// There are none.
+    #[default]
+    Absent,
+    /// A route has them, and its own come before those of all.
+    First,
+    /// They follow all others.
+    Last,
 }
 
 impl RuleSet {
@@ -47,7 +59,7 @@ impl RuleSet {
         let common = CommonRules {
             all: all.map(text).unwrap_or_default(),
             recommended,
-            core_rules: has(|waf| waf.core_rules),
+            core_rules: CoreRules::new(waf, all),
         };
         let setting = |name| waf.setting(all, name);
         let is_on = |name| setting(name).map_or(recommended, |value| value == "On");
@@ -79,6 +91,17 @@ impl RuleSet {
             .take(16)
             .map(|byte| format!("{byte:02x}"))
             .collect()
+    }
+}
+
+impl CoreRules {
+    fn new(waf: &Waf, all: Option<&Waf>) -> Self {
+        match all {
+            Some(all) if all.core_rules => CoreRules::Last,
+            Some(_) if waf.core_rules => CoreRules::First,
+            None if waf.core_rules => CoreRules::Last,
+            _ => CoreRules::Absent,
+        }
     }
 }
 
@@ -148,6 +171,26 @@ mod tests {
             ("SecResponseBodyMimeType", "TEXT/xml a/b"),
         ]);
         assert_eq!(of(&set), ["text/xml", "a/b"]);
+    }
+
+    #[test]
+    fn core_rules_of_a_route_come_before_rules_of_all() {
+        let of = |own: bool, all: Option<bool>| {
+            let [own, all] = [Some(own), all].map(|core_rules| {
+                core_rules.map(|core_rules| Waf {
+                    core_rules,
+                    ..Waf::default()
+                })
+            });
+            RuleSet::new(&own.unwrap(), all.as_ref()).common.core_rules
+        };
+        for own in [false, true] {
+            assert_eq!(of(own, Some(true)), CoreRules::Last);
+        }
+        assert_eq!(of(true, Some(false)), CoreRules::First);
+        assert_eq!(of(true, None), CoreRules::Last);
+        assert_eq!(of(false, Some(false)), CoreRules::Absent);
+        assert_eq!(of(false, None), CoreRules::Absent);
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub const VERIFY_METADATA: &str = "sluice-client-verify";
 pub const SUBJECT_METADATA: &str = "sluice-client-subject";
 /// ... and that of its issuer.
 pub const ISSUER_METADATA: &str = "sluice-client-issuer";
+/// In the metadata of an authorized request: the URL that its client is sent to if the pod answers 401.
+pub const SIGN_IN_KEY: &str = "sign_in";
 /// Metadata of a request to the firewall: its rules ...
 pub const RULES_METADATA: &str = "sluice-rules";
 /// ... the id of the request in logs ...

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sluice_xds_resource::{TESTED_ENVOY as ENVOY, flaw_of_envoy};
+
 use super::pods;
 use crate::checklist::{Checklist, Section};
 use crate::discovery::is_ready;
@@ -10,8 +12,6 @@ use crate::metrics::samples;
 use crate::output::plural;
 
 const SECTION: Section = Section::DataPlanes;
-/// The minor version of Envoy that the tests run with.
-const ENVOY: &str = "1.40";
 
 pub(crate) fn data_planes(facts: &Facts, list: &mut Checklist) {
     let Ok(installation) = &facts.installation else {
@@ -41,6 +41,14 @@ pub(crate) fn data_planes(facts: &Facts, list: &mut Checklist) {
         .flatten()
         .filter(|(_, count)| **count > 0.0);
     for (version, _) in known {
+        if let Some(flaw) = flaw_of_envoy(version) {
+            let (message, advice) = (
+                format!("Envoy {version} {flaw}"),
+                format!("use Envoy {ENVOY}"),
+            );
+            list.failure(SECTION, message, advice);
+            continue;
+        }
         let minor = version.rsplit_once('.').map(|(minor, _)| minor);
         match minor {
             None => list.warning(

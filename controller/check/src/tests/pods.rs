@@ -6,7 +6,7 @@ use super::{Case, PAGE, forbidden, installed, pod, read, replace};
 use crate::Controller as Replica;
 use crate::{Section, Status};
 
-pub(super) const CASES: [Case; 19] = [
+pub(super) const CASES: [Case; 20] = [
     (
         Section::Controller,
         Status::Failure,
@@ -184,5 +184,12 @@ pub(super) const CASES: [Case; 19] = [
         "Envoy 1.39.2 is not",
         "1.40",
         |facts| replace(facts, "1.40.0", "1.39.2"),
+    ),
+    (
+        Section::DataPlanes,
+        Status::Failure,
+        "Envoy 1.39.0 takes what a client writes behind `Upgrade: tcp`",
+        "use Envoy 1.40",
+        |facts| replace(facts, "1.40.0", "1.39.0"),
     ),
 ];

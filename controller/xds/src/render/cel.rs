@@ -33,19 +33,26 @@ pub(super) fn regex_replaced(text: &str, pattern: &str, rewrite: &str) -> String
     format!("re.extract({text}, {pattern}, {rewrite})")
 }
 
-/// A cookie of the request, as ngx_http_parse_multi_header_lines; without it there is no value.
+/// A cookie of the request; without it there is no value.
 pub(super) fn cookie(name: &str) -> String {
-    regex_capture(&header("cookie"), &of_cookie(name))
+    regex_capture(&header("cookie"), &cookie_pattern(name))
 }
 
 /// The same; without it an empty text, where an operator without a value would write `-`.
 pub(super) fn cookie_or_empty(name: &str) -> String {
     let cookies = "('cookie' in request.headers ? request.headers['cookie'] : '')";
-    regex_capture(cookies, &format!("{}|.*", of_cookie(name)))
+    regex_capture(cookies, &format!(r"{}|\C*", cookie_pattern(name)))
 }
 
-fn of_cookie(name: &str) -> String {
-    format!("(?is)(?:.*?[;,] *)??{name} *= *([^;]*)(?:;.*)?")
+/// A pattern of all cookies, whose group is one: as ngx_http_parse_multi_header_lines. `\C` is any byte; a dot takes none that is not
+/// UTF-8, and a client could hide a cookie by one.
+pub(super) fn cookie_pattern(name: &str) -> String {
+    format!(r"(?is)(?:\C*?[;,] *)??{name} *= *(\C*?)(?:;\C*)?")
+}
+
+/// The same of a query and an argument: as ngx_http_arg.
+pub(super) fn argument_pattern(name: &str) -> String {
+    format!(r"(?is)(?:\C*?&)??{name}=(\C*?)(?:&\C*)?")
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(
             format(&Expression(vec![cookie])),
             "%CEL(re.capture(('cookie' in request.headers ? request.headers['cookie'] : ''), \
-             '\\u0028?is\\u0029\\u0028?\\u003A.*?[;,] *\\u0029??user *= *\\u0028[^;]*\\u0029\\u0028?\\u003A;.*\\u0029?|.*'))%"
+             '\\u0028?is\\u0029\\u0028?\\u003A\\u005CC*?[;,] *\\u0029??user *= *\\u0028\\u005CC*?\\u0029\\u0028?\\u003A;\\u005CC*\\u0029?|\\u005CC*'))%"
         );
     }
 }

@@ -11,6 +11,7 @@ use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::C
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
     KeyValuePair, Rule,
 };
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::ForwardProtoConfig;
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::{
     XffConfig, XffTrustedCidrs,
 };
@@ -28,6 +29,7 @@ const ORIGINAL_FOR: &str = "x-original-forwarded-for";
 const ORIGINAL_HOST: &str = "x-original-forwarded-host";
 const PORT: &str = "x-forwarded-port";
 const PROTO: &str = "x-forwarded-proto";
+const HTTPS_PORT: u32 = 443;
 /// Copy of a header about the client, as it was sent.
 const SENT: &str = "x-sluice-sent-";
 const CLIENT: &str = "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%";
@@ -87,10 +89,24 @@ pub(super) fn early_header_mutations(global: &GlobalConfig, port: u16) -> Vec<He
             append(add(PORT, &port)),
             append(add(HOST, "%REQ(:authority)%")),
         ]);
+        // ingress-nginx: it counts more than what a header says.
+        let is_https = format!("%CEL(destination.port == {HTTPS_PORT} ? 'https' : '')%");
+        let by_port = append(set(PROTO, &is_https));
+        mutations.extend(forwarded.proxy_protocol.then_some(by_port));
     } else {
         mutations.extend([remove(PROTO), append(set(PORT, &port))]);
     }
     mutations
+}
+
+/// A PROXY header that names the port of https: its load balancer has ended TLS. [`early_header_mutations`] say it where headers say
+/// something of it, too.
+pub(super) fn proto_by_port(forwarded: &Forwarded) -> Option<ForwardProtoConfig> {
+    let by_port = ForwardProtoConfig {
+        https_destination_ports: vec![HTTPS_PORT],
+        ..ForwardProtoConfig::default()
+    };
+    forwarded.proxy_protocol.then_some(by_port)
 }
 
 /// The header that has what the client sent in this one, once [`early_header_mutations`] has moved it.

@@ -19,7 +19,7 @@ use super::chain_matcher::{self, ChainNames};
 use super::filter_chains::{self, DEFAULT_CHAIN};
 use super::manager::{Front, Scheme, manager};
 use super::proto::{address, any, cidr_range, millis_long, number, yes};
-use super::{Discovery, HTTPS, passthrough, tls};
+use super::{Discovery, HTTPS, client_tls, passthrough, tls};
 use crate::{HTTP, Settings};
 
 /// The listener for HTTP; `None` when there is no address to listen on.
@@ -228,8 +228,10 @@ fn filter_chain(name: &str, clients: Option<&ClientValidation>, front: &Front<'_
         name: "envoy.filters.network.http_connection_manager".to_owned(),
         config_type: any(manager(name, clients, front)).map(NetworkConfig::TypedConfig),
     };
+    let is_marked = front.scheme == Scheme::Https && front.global.forwarded.tells_scheme();
+    let mark = is_marked.then(client_tls::mark);
     FilterChain {
-        filters: vec![manager],
+        filters: mark.into_iter().chain([manager]).collect(),
         ..FilterChain::default()
     }
 }

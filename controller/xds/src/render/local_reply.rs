@@ -15,6 +15,7 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 };
 
 use super::access_log::where_holds;
+use super::header::set;
 use super::proto::number;
 use super::route::matching::matches;
 
@@ -37,9 +38,11 @@ pub(super) const TEXT_METADATA: &str = "sluice.text";
 
 /// The mappers of a connection manager; Envoy takes the first whose filter matches.
 pub(super) fn pages() -> LocalReplyConfig {
-    // A client of gRPC gets the text as `grpc-message`.
+    // Who says that it speaks gRPC gets the status 200 and the text as `grpc-message`, whatever the route is: Envoy has decided that
+    // before anything else looks at a request, and writes it over the status of a mapper. No cache shall keep that for others.
     let grpc = ResponseMapper {
         filter: Some(is_grpc()),
+        headers_to_add: vec![set("cache-control", "no-store")],
         ..ResponseMapper::default()
     };
     let text = ResponseMapper {
@@ -109,9 +112,10 @@ fn has_flag() -> AccessLogFilter {
     }))
 }
 
+/// As Envoy sees it.
 fn is_grpc() -> AccessLogFilter {
     filter(FilterSpecifier::HeaderFilter(HeaderFilter {
-        header: Some(matches("content-type", "application/grpc.*")),
+        header: Some(matches("content-type", r"application/grpc(?:\+.*)?")),
     }))
 }
 

@@ -107,6 +107,7 @@ pub(super) fn manager(
             value: detection.is_none(),
         }),
         original_ip_detection_extensions: detection.into_iter().collect(),
+        forward_proto_config: forwarded::proto_by_port(&global.forwarded),
         generate_request_id: Some(BoolValue {
             value: global.generate_request_id,
         }),

@@ -13,6 +13,7 @@ mod access_log;
 mod access_log_service;
 mod cel;
 mod chain_matcher;
+mod client_tls;
 mod cluster;
 mod compress;
 mod encoded;

@@ -76,11 +76,9 @@ fn cel_variable(variable: &Variable) -> String {
         }
         Variable::Query => "request.query".to_owned(),
         Variable::QuestionMark => "(request.query == '' ? '' : '?')".to_owned(),
-        // As ngx_http_arg.
-        Variable::Argument(name) => cel::regex_capture(
-            "request.query",
-            &format!("(?is)(?:.*?&)??{name}=([^&]*)(?:&.*)?"),
-        ),
+        Variable::Argument(name) => {
+            cel::regex_capture("request.query", &cel::argument_pattern(name))
+        }
         Variable::Cookie(name) => cel::cookie(name),
         Variable::Status => STATUS.to_owned(),
         Variable::UpstreamAddress => "upstream.address".to_owned(),

@@ -1,5 +1,6 @@
 //! Each request, and each connection without HTTP, is a line on Envoy's standard output, in the format that the operator wants.
 
+mod expressions;
 mod fields;
 
 use std::collections::BTreeSet;
@@ -28,8 +29,9 @@ use sluice_ir::LogTarget;
 use super::forwarded;
 use super::proto::{any, extension};
 use crate::Settings;
-pub(super) use fields::{LOG_METADATA, MAIN, UNLOGGED};
-use fields::{URI, logged};
+use expressions::{CONTROLS, is_noted, logged, noted};
+pub(super) use expressions::{LOG_METADATA, MAIN, UNLOGGED};
+use fields::URI;
 
 /// Notes path, query and headers of the log as the client sent them: when a request is over, nothing else says them.
 pub(super) fn request_metadata(log: &sluice_ir::AccessLog) -> HeaderToMetadata {
@@ -40,7 +42,7 @@ pub(super) fn request_metadata(log: &sluice_ir::AccessLog) -> HeaderToMetadata {
             key: key.to_owned(),
             regex_value_rewrite: Some(RegexMatchAndSubstitute {
                 pattern: Some(RegexMatcher {
-                    regex: fields::CONTROLS.to_owned(),
+                    regex: CONTROLS.to_owned(),
                     ..RegexMatcher::default()
                 }),
                 substitution: "?".to_owned(),
@@ -122,17 +124,23 @@ fn cel() -> Cel {
     }
 }
 
-/// Nothing else of Envoy's compares something of a request that is over and takes what is not the same.
+/// Nothing else of Envoy's compares something of a request that is over and takes what is not the same. A path that was not noted, as
+/// one that is too long is not, is none of these.
 fn filter(skipped: &[String]) -> AccessLogFilter {
-    let noted = format!("metadata.filter_metadata['{LOG_METADATA}']");
-    let another = skipped
+    let skipped: Vec<String> = skipped
         .iter()
         // Translation lets none of these through; one would end the text that it stands in.
         .filter(|uri| !uri.contains(['\'', '"', '\\']))
-        .map(|uri| {
-            format!(" && (!('{LOG_METADATA}' in metadata.filter_metadata) || {noted}['{URI}'] != '{uri}')")
-        });
-    where_holds(logged() + &another.collect::<String>())
+        .map(|uri| format!("'{uri}'"))
+        .collect();
+    if skipped.is_empty() {
+        return where_holds(logged());
+    }
+    let (is_noted, noted, skipped) = (is_noted(URI), noted(URI), skipped.join(", "));
+    where_holds(format!(
+        "{} && !({is_noted} && {noted} in [{skipped}])",
+        logged()
+    ))
 }
 
 /// Takes the requests for which an expression of CEL holds.

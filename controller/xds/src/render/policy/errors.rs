@@ -18,6 +18,7 @@ use envoy_types::pb::envoy::extensions::http::custom_response::redirect_policy::
 use envoy_types::pb::envoy::r#type::matcher::v3::{
     HttpResponseLocalReplyMatchInput, HttpResponseStatusCodeMatchInput,
 };
+use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
     MatchType, PredicateList, SinglePredicate,
@@ -37,6 +38,7 @@ use crate::render::header::{set, set_header};
 use crate::render::proto::{extension, number, xds_extension};
 use crate::settings::{
     CHALLENGE_HEADER, ERROR_HEADER, ERROR_HOST, OTHER_HOSTS, PATH_HEADER, ROUTE_KEY, SCOPE_HEADER,
+    SIGN_IN_KEY,
 };
 
 /// Of the request as it came.
@@ -45,8 +47,12 @@ const ASKED: &str = "asked";
 /// Of the answer that is thrown away: without it no browser asks for a password.
 const CHALLENGE: &str = "challenge";
 
+/// Namespace of the metadata of authorization.
+const AUTHORIZATION: &str = "envoy.filters.http.ext_authz";
+
 /// nginx sends a response with a lower status as it stands.
 const FIRST_ERROR: u16 = 400;
+const UNAUTHORIZED: u16 = 401;
 
 /// As in nginx, where `error_page` of a location is for a `return` there that has a status alone, and not for one of the server.
 pub(super) fn replaces(pages: &ErrorPages, direct: &DirectResponse) -> bool {
@@ -56,19 +62,21 @@ pub(super) fn replaces(pages: &ErrorPages, direct: &DirectResponse) -> bool {
         && pages.statuses.contains(&direct.status)
 }
 
-/// `auth_headers`: what clients must not say to the error service, either.
+/// `signs_in_again`: clients whom an upstream answers 401 are sent to the sign-in page. `auth_headers`: what clients must not say to the
+/// error service, either.
 pub(super) fn filters(
-    route: &RouteId,
+    (route, signs_in_again): (&RouteId, bool),
     pages: &ErrorPages,
     auth_headers: &[HeaderName],
     forwarded: &Forwarded,
 ) -> Vec<TypedExtensionConfig> {
+    let replaced = |page| replaced(signs_in_again.then(sign_in), pages, page);
     match &pages.backend {
         Some(service) => {
             let policy = policy(service, &pages.headers, auth_headers, forwarded);
             vec![
                 extension("asked", kept(route)),
-                extension("errors", replaced(pages, policy)),
+                extension("errors", replaced(xds_extension("replaced", policy))),
                 // Behind the one in front: answers come here first.
                 extension("challenge", challenge()),
             ]
@@ -78,7 +86,10 @@ pub(super) fn filters(
                 status_code: number(404),
                 ..Default::default()
             };
-            vec![extension("errors", replaced(pages, not_found))]
+            vec![extension(
+                "errors",
+                replaced(xds_extension("replaced", not_found)),
+            )]
         }
     }
 }
@@ -126,17 +137,18 @@ fn challenge() -> HeaderToMetadata {
     }
 }
 
-fn replaced<M: Message + Name>(pages: &ErrorPages, policy: M) -> CustomResponse {
-    let then = OnMatch {
-        on_match: Some(Then::Action(xds_extension("replaced", policy))),
-        ..OnMatch::default()
-    };
-    let only = FieldMatcher {
+/// `sign_in` comes first, as `error_page` of `auth-signin` does in ingress-nginx.
+fn replaced(
+    sign_in: Option<FieldMatcher>,
+    pages: &ErrorPages,
+    page: XdsExtension,
+) -> CustomResponse {
+    let of_pages = FieldMatcher {
         predicate: replaceable(pages),
-        on_match: Some(then),
+        on_match: Some(then(page)),
     };
     let list = MatcherType::MatcherList(MatcherList {
-        matchers: vec![only],
+        matchers: sign_in.into_iter().chain([of_pages]).collect(),
     });
     CustomResponse {
         custom_response_matcher: Some(Matcher {
@@ -146,17 +158,50 @@ fn replaced<M: Message + Name>(pages: &ErrorPages, policy: M) -> CustomResponse 
     }
 }
 
+/// The redirect to the sign-in page, whose URL authorization has said, in the place of an upstream's 401.
+fn sign_in() -> FieldMatcher {
+    let url = format!("%DYNAMIC_METADATA({AUTHORIZATION}:{SIGN_IN_KEY})%");
+    let redirect = LocalResponsePolicy {
+        status_code: number(302),
+        response_headers_to_add: vec![set("location", &url)],
+        ..LocalResponsePolicy::default()
+    };
+    FieldMatcher {
+        predicate: Some(both(is_local(false), is_status(UNAUTHORIZED))),
+        on_match: Some(then(xds_extension("sign_in", redirect))),
+    }
+}
+
+fn then(action: XdsExtension) -> OnMatch {
+    OnMatch {
+        on_match: Some(Then::Action(action)),
+        ..OnMatch::default()
+    }
+}
+
 fn replaceable(pages: &ErrorPages) -> Option<Predicate> {
     let status = one_of(&pages.statuses)?;
     if !pages.keeps_upstreams {
         return Some(status);
     }
-    let own = equals("own", HttpResponseLocalReplyMatchInput {}, "true");
-    Some(Predicate {
+    Some(both(is_local(true), status))
+}
+
+/// A response of the data plane's own, or one of an upstream.
+fn is_local(is_local: bool) -> Predicate {
+    equals(
+        "own",
+        HttpResponseLocalReplyMatchInput {},
+        &is_local.to_string(),
+    )
+}
+
+fn both(one: Predicate, other: Predicate) -> Predicate {
+    Predicate {
         match_type: Some(MatchType::AndMatcher(PredicateList {
-            predicate: vec![own, status],
+            predicate: vec![one, other],
         })),
-    })
+    }
 }
 
 /// Compared one by one: a pattern of many would be larger than Envoy takes.
@@ -263,6 +308,30 @@ mod tests {
             let last = policy.request_headers_to_add.last().cloned();
             assert_eq!(last, Some(set("x-forwarded-host", &host)));
         }
+    }
+
+    #[test]
+    fn the_sign_in_page_comes_before_error_pages_and_is_for_responses_of_pods() {
+        let pages = ErrorPages {
+            keeps_upstreams: false,
+            statuses: [401].into(),
+            backend: None,
+            headers: Vec::new(),
+        };
+        let predicates = |signs_in_again| {
+            let replaced = xds_extension("replaced", LocalResponsePolicy::default());
+            let config = super::replaced(signs_in_again, &pages, replaced);
+            let matcher = config.custom_response_matcher.unwrap();
+            let Some(MatcherType::MatcherList(list)) = matcher.matcher_type else {
+                panic!("no list")
+            };
+            let predicates = list.matchers.into_iter().map(|matcher| matcher.predicate);
+            predicates.collect::<Vec<_>>()
+        };
+        let page = Some(is_status(401));
+        let of_pods = Some(both(is_local(false), is_status(401)));
+        assert_eq!(predicates(Some(sign_in())), [of_pods, page.clone()]);
+        assert_eq!(predicates(None), vec![page]);
     }
 
     #[test]

@@ -118,8 +118,9 @@ pub(super) fn of_replaced(
 fn error_pages(http_route: &HttpRoute, global: &GlobalConfig) -> Vec<TypedExtensionConfig> {
     let HttpRoute { id, policy, .. } = http_route;
     let pages = http_route.error_pages.iter();
+    let of = (id, http_route.signs_in_again());
     pages
-        .flat_map(|pages| errors::filters(id, pages, &policy.auth_headers, &global.forwarded))
+        .flat_map(|pages| errors::filters(of, pages, &policy.auth_headers, &global.forwarded))
         .collect()
 }
 

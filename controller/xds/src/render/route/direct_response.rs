@@ -12,7 +12,7 @@ use sluice_ir::{
 };
 use sluice_pattern::{Subject, TargetPart, escape};
 
-use super::matching::{PROTO, is, matches, no, only_for};
+use super::matching::{PORT, PROTO, is, matches, no, only_for};
 use super::redirect::{self, to_url};
 use super::rewrite;
 use crate::render::format::format;
@@ -178,9 +178,10 @@ fn matcher(condition: &Condition) -> Option<HeaderMatcher> {
 /// nginx answers a host with 400 that is empty, has a part that is, or has a bracket; or knows it as an address of IPv6, in which
 /// Envoy finds no pattern. The condition holds for all of these, so that nothing gets past what it leads to.
 fn of_host(comparison: &Comparison) -> HeaderMatcher {
-    const NO_NAME: &str = r"\.?(?::\d*)?|(?s:.*)(?:[\[\]]|\.\.)(?s:.*)";
+    const NO_NAME: &str = r"(?s:.*)(?:[\[\]]|\.\.)(?s:.*)";
     let pattern = part_pattern(TargetPart::Host, comparison);
-    matches(":authority", &format!("(?:{pattern}|{NO_NAME})"))
+    let pattern = format!(r"(?:{pattern}|\.?{PORT}|{NO_NAME})");
+    matches(":authority", &pattern)
 }
 
 /// A part of the target. Translation has seen that RE2 has words for it, and Envoy would refuse what it has not: no request

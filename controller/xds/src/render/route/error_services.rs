@@ -56,7 +56,7 @@ fn unmarked() -> HashMap<String, Any> {
 
 fn route(service: &BackendId, global: &GlobalConfig) -> Route {
     let nobodys = Policy::default();
-    let mut action = forward(service, &nobodys, true);
+    let mut action = forward(service, (&nobodys, global), true);
     let own = [ERROR_HEADER, SCOPE_HEADER].into_iter().map(str::to_owned);
     let host = match &global.host {
         Some(host) => format(host),

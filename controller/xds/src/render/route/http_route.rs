@@ -6,12 +6,12 @@ use envoy_types::pb::envoy::config::route::v3::route_action::{
 };
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
 use sluice_ir::{
-    Action, BackendId, Destination, ErrorRequest, GlobalConfig, HttpRoute, PathRewrite, Policy,
-    ServerName, Timeouts,
+    Action, BackendId, Canary, Destination, ErrorRequest, GlobalConfig, HttpRoute, PathRewrite,
+    Policy, ServerName,
 };
 
 use super::conditional_route::conditional_routes;
-use super::matching::{handshakes, is, match_of, named, no, only_for, spoken};
+use super::matching::{handshakes, is, match_of, named, no, only_for, only_over_tls, spoken};
 use super::mirrors::copies;
 use super::{cors, direct_response, log_metadata, redirect, retry, rewrite};
 use crate::BACKEND_HEADER;
@@ -33,7 +33,7 @@ pub(super) fn routes(
     let route = Route {
         name: http_route.id.as_str().to_owned(),
         r#match: Some(match_of(&http_route.matches)),
-        metadata: log_metadata::of_route(http_route),
+        metadata: log_metadata::of_route(http_route, http_route.primary_backend()),
         tracing: tracing::of_route(&http_route.policy.tracing, global),
         ..Route::default()
     };
@@ -148,17 +148,28 @@ fn to_backends(
 ) -> Vec<Route> {
     let answering = answering(route, http_route, global);
     let mut routes = https_redirects(&answering, http_route, (server, global));
-    routes.extend(
-        http_route
-            .canaries
-            .iter()
-            .map(|canary| &canary.backend)
-            .chain(to.alternatives().iter().map(|weighted| &weighted.backend))
-            .flat_map(|backend| to_alternative(route, http_route, backend, (server, global))),
-    );
+    let to_alternative =
+        |chosen, backend| to_alternative(route, http_route, (chosen, backend), (server, global));
+    for Canary {
+        backend,
+        https_backend,
+        ..
+    } in &http_route.canaries
+    {
+        let https = https_backend.iter();
+        let https = https.flat_map(|https| to_alternative(backend, https));
+        routes.extend(https.map(|route| only_over_tls(route, &global.forwarded)));
+        routes.extend(to_alternative(backend, backend));
+    }
+    let alternatives = to.alternatives().iter().map(|weighted| &weighted.backend);
+    routes.extend(alternatives.flat_map(|backend| to_alternative(backend, backend)));
     if let Some(backend) = &http_route.https_backend {
-        let https = upstream_routes(route, http_route, backend, (server, global)).into_iter();
-        routes.extend(https.map(|route| only_for(route, spoken("https"))));
+        let route = Route {
+            metadata: log_metadata::of_route(http_route, Some(backend)),
+            ..route.clone()
+        };
+        let https = upstream_routes(&route, http_route, backend, (server, global)).into_iter();
+        routes.extend(https.map(|route| only_over_tls(route, &global.forwarded)));
     }
     let primary = upstream_routes(route, http_route, to.primary(), (server, global));
     routes.extend(primary);
@@ -199,14 +210,15 @@ fn with_response_headers(route: &Route, policy: &Policy) -> Route {
     }
 }
 
-/// Only the filter sends a request to another backend than the primary one, and then the route is looked up again.
+/// Only the filter sends a request to another backend than the primary one, and then the route is looked up again. `chosen`: the
+/// backend as the filter knows it.
 fn to_alternative(
     route: &Route,
     http_route: &HttpRoute,
-    backend: &BackendId,
+    (chosen, backend): (&BackendId, &BackendId),
     of: (&ServerName, &GlobalConfig),
 ) -> Vec<Route> {
-    let chosen = || is(BACKEND_HEADER, backend.as_str());
+    let chosen = || is(BACKEND_HEADER, chosen.as_str());
     let routes = upstream_routes(route, http_route, backend, of).into_iter();
     routes.map(|route| only_for(route, chosen())).collect()
 }
@@ -223,7 +235,7 @@ fn upstream_routes(
     let has_pattern = patterns::of(&http_route.matches.path).is_some();
     let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
-        let mut action = forward(backend, policy, idempotent);
+        let mut action = forward(backend, (policy, global), idempotent);
         action.request_mirror_policies = copies(policy, server);
         action.retry_policy = action
             .retry_policy
@@ -302,21 +314,19 @@ fn host_of_pods(policy: &Policy, global: &GlobalConfig) -> Option<HostRewriteSpe
     }
 }
 
-pub(super) fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
+pub(super) fn forward(
+    id: &BackendId,
+    (policy, global): (&Policy, &GlobalConfig),
+    idempotent: bool,
+) -> RouteAction {
     RouteAction {
         cluster_specifier: Some(ClusterSpecifier::Cluster(id.as_str().to_owned())),
         // nginx limits the time between two reads, not the whole answer.
         timeout: seconds(0),
-        idle_timeout: seconds(idle_timeout(policy)),
+        idle_timeout: seconds(retry::idle_timeout(policy, global)),
         retry_policy: Some(retry::policy(&policy.retries, &policy.timeouts, idempotent)),
         ..RouteAction::default()
     }
-}
-
-/// Longer than all attempts together, each of which has a limit of its own: this one is for clients.
-fn idle_timeout(policy: &Policy) -> i64 {
-    let Timeouts { send, read } = policy.timeouts;
-    i64::from(send.max(read)) * i64::from(policy.retries.attempts.get()) + 1
 }
 
 #[cfg(test)]

@@ -10,9 +10,12 @@ use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
 use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_filter_core::path;
-use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, RegexScope, ServerName, ValueMatch};
+use sluice_ir::{
+    Forwarded, Hostname, PathMatch, PathRegex, QueryMatch, RegexScope, ServerName, ValueMatch,
+};
 use sluice_pattern::Subject;
 
+use crate::render::client_tls;
 use crate::render::patterns;
 use crate::render::policy::upgrades;
 
@@ -150,13 +153,17 @@ pub(in crate::render) fn only_for(mut route: Route, header: HeaderMatcher) -> Ro
     route
 }
 
+/// A port behind a host, which may be empty. Envoy finds the virtual host without it, so what looks at the host again has to take every
+/// port that gets there: the routes of another host follow those that do not.
+pub(super) const PORT: &str = "(?::[0-9]*)?";
+
 /// ingress-nginx: `server_name ~^(?<subdomain>[\w-]+)\.example\.com$`. A port may follow. The virtual host has looked at the
 /// suffix, so labels are all that is left to count, and no text of others is in the pattern.
 pub(super) fn one_label_and(suffix: &Hostname) -> HeaderMatcher {
     let labels = suffix.as_str().split('.').count();
     matches(
         ":authority",
-        &format!(r"[\w-]+(?:\.[\w-]+){{{labels}}}(?::\d+)?"),
+        &format!(r"[\w-]+(?:\.[\w-]+){{{labels}}}{PORT}"),
     )
 }
 
@@ -167,11 +174,19 @@ pub(super) fn named(name: &ServerName) -> HeaderMatcher {
         ServerName::Wildcard(suffix) => format!(r"[\w-]+\.{}", suffix.as_str().replace('.', r"\.")),
         ServerName::CatchAll => ".*".to_owned(),
     };
-    matches(":authority", &format!(r"(?i:{name})\.?(?::\d*)?"))
+    matches(":authority", &format!(r"(?i:{name})\.?{PORT}"))
 }
 
 pub(super) fn spoken(scheme: &str) -> HeaderMatcher {
     is(PROTO, scheme)
+}
+
+/// Only for requests that come over TLS, whatever anybody says of their scheme.
+pub(super) fn only_over_tls(route: Route, forwarded: &Forwarded) -> Route {
+    match forwarded.tells_scheme() {
+        true => client_tls::only_marked(route),
+        false => only_for(route, spoken("https")),
+    }
 }
 
 /// The path and the query are a slash and nothing else.
@@ -279,6 +294,8 @@ fn header_matcher(name: &str, pattern: MatchPattern) -> HeaderMatcher {
 
 #[cfg(test)]
 mod tests {
+    use regex::Regex;
+
     use super::*;
 
     #[test]
@@ -323,6 +340,37 @@ mod tests {
     }
 
     #[test]
+    fn whoever_looks_at_a_host_again_takes_it_with_every_port_and_with_none() {
+        let takes = |matcher: &HeaderMatcher, host: &str| match &matcher.header_match_specifier {
+            Some(HeaderMatchSpecifier::StringMatch(StringMatcher {
+                match_pattern: Some(MatchPattern::SafeRegex(regex)),
+                ..
+            })) => Regex::new(&format!("^(?:{})$", regex.regex))
+                .unwrap()
+                .is_match(host),
+            other => panic!("{other:?}"),
+        };
+        let suffix = Hostname::parse("b.test").unwrap();
+        let again = [one_label_and(&suffix), named(&ServerName::Wildcard(suffix))];
+        for (port, is_one) in [
+            ("", true),
+            (":", true),
+            (":8", true),
+            (":65536", true),
+            (":x", false),
+            (":80:90", false),
+            (":-1", false),
+        ] {
+            for host in ["x.b.test", "X.B.TEST"] {
+                let host = format!("{host}{port}");
+                for matcher in &again {
+                    assert_eq!(takes(matcher, &host), is_one, "{host} {matcher:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_pattern_of_a_wildcard_counts_labels_and_holds_no_name() {
         let long = [
             ["a"; 30].join("-"),
@@ -333,7 +381,7 @@ mod tests {
         .join(".");
         let matcher = format!("{:?}", one_label_and(&Hostname::parse(&long).unwrap()));
         assert!(
-            matcher.contains(r"[\\w-]+(?:\\.[\\w-]+){4}(?::\\d+)?"),
+            matcher.contains(r"[\\w-]+(?:\\.[\\w-]+){4}(?::[0-9]*)?"),
             "{matcher}"
         );
     }

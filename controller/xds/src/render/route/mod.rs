@@ -46,7 +46,7 @@ use crate::settings::{
 use crate::{HTTP, PROBE};
 pub use cache::RouteCache;
 pub use discovery::Discovery;
-use matching::{contains, is, match_of, matches, no, one_label_and, only_for};
+use matching::{PORT, contains, is, match_of, matches, no, one_label_and, only_for};
 pub use native::{balances as balances_natively, moves as moves_balancing};
 
 /// All routes of the listeners, in one table.
@@ -236,7 +236,7 @@ fn invalid_port() -> Route {
     };
     // Most have no port, which costs least to find out.
     let has_colon = only_for(route, contains(":authority", ":"));
-    let no_port = no(matches(":authority", r"(\[[^\]]*\]|[^:]*)(:[0-9]*)?"));
+    let no_port = no(matches(":authority", &format!(r"(\[[^\]]*\]|[^:]*){PORT}")));
     without_useless_filter(only_for(has_colon, no_port))
 }
 
@@ -383,7 +383,7 @@ mod tests {
         };
         let matcher = format!("{:?}", own.r#match.as_ref().unwrap().headers);
         assert!(
-            matcher.contains(r#""[\\w-]+(?:\\.[\\w-]+){2}(?::\\d+)?""#),
+            matcher.contains(r#""[\\w-]+(?:\\.[\\w-]+){2}(?::[0-9]*)?""#),
             "{matcher}"
         );
         assert_eq!(

@@ -325,6 +325,7 @@ mod tests {
         let canary = HttpRoute {
             canaries: vec![Canary {
                 backend: id("default/canary/80"),
+                https_backend: None,
                 rules: CanaryRules::default(),
                 sticky: false,
             }],

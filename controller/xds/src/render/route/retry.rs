@@ -51,6 +51,14 @@ pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -
     }
 }
 
+/// Longer than all attempts together, each of which has a limit of its own: this one is for clients, whose bodies may pause. It counts
+/// for them and for pods alike, and Envoy has none that ends with the body.
+pub(super) fn idle_timeout(policy: &Policy, global: &GlobalConfig) -> i64 {
+    let of_pods = policy.retries.longest(policy.timeouts) + 1;
+    let longest = of_pods.max(global.http.body_timeout.into());
+    i64::try_from(longest).unwrap_or(i64::MAX)
+}
+
 /// A request that came through this Sluice before is not retried: each turn of a loop would multiply the others. Envoy has put its
 /// own mark behind all that were there.
 pub(super) fn unless_looped(policy: RetryPolicy, global: &GlobalConfig) -> RetryPolicy {
@@ -114,6 +122,16 @@ mod tests {
             policy.num_retries.unwrap().value,
             policy.retriable_status_codes,
         )
+    }
+
+    #[test]
+    fn clients_have_the_time_that_is_theirs_and_that_of_their_pods() {
+        let idle = |body_timeout| {
+            let mut global = GlobalConfig::default();
+            global.http.body_timeout = body_timeout;
+            idle_timeout(&Policy::default(), &global)
+        };
+        assert_eq!([idle(5), idle(60), idle(600)], [181, 181, 600]);
     }
 
     #[test]

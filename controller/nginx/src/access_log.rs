@@ -186,7 +186,7 @@ fn of_connection(field: &LogField, settings: &Settings) -> Option<String> {
         LogField::BytesSent => "bytes_sent",
         LogField::BytesReceived => "bytes_received",
         LogField::Duration => "session_time",
-        LogField::Backend => "sluice_served",
+        LogField::L4Backend => "sluice_served",
         other => of_any(other)?,
     };
     Some(name.to_owned())

@@ -179,21 +179,21 @@ fn has_different_filters(route: &HttpRoute) -> bool {
     backends.len() > 1 && backends.iter().any(|backend| !backend.filters.is_empty())
 }
 
-/// Backend settings that would be served differently from what was written; the location is closed.
+/// Backend settings that would be served differently from what was written; the location is closed. Canaries have the transport of
+/// the primary backend.
 fn check_backends(
     main: &BackendId,
     route: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
     let config = context.config;
-    let canaries = route.canaries.iter().map(|canary| &canary.backend);
     let weighted = route
         .destination()
         .map_or(&[][..], Destination::alternatives);
-    let canaries = canaries.chain(weighted.iter().map(|weighted| &weighted.backend));
+    let weighted = weighted.iter().map(|weighted| &weighted.backend);
     let first = transport(main, config);
     let mut all = Vec::new();
-    for id in std::iter::once(main).chain(canaries) {
+    for id in std::iter::once(main).chain(weighted) {
         let transport = transport(id, config);
         all.extend(
             transport

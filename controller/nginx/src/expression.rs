@@ -22,6 +22,8 @@ pub(crate) const URL_PORT: &str = "sluice_url_port";
 pub(crate) const OWN_PORT: &str = "sluice_own_port";
 /// The client's `X-Request-ID`, or a new one.
 pub(crate) const REQUEST_ID: &str = "sluice_request_id";
+/// The client's `Upgrade`, unless it asks for another HTTP.
+pub(crate) const UPGRADE: &str = "sluice_upgrade";
 /// The path without a slash at its end, and the query.
 pub(crate) const UNSLASHED: &str = "sluice_unslashed";
 

@@ -91,7 +91,7 @@ impl Renderer {
         let shared = SharedInputs {
             global: self.config.global.clone(),
             passthrough: self.config.passthrough.clone(),
-            waf: self.firewalls.sharing(&self.config),
+            waf: self.firewalls.sharing(&self.config, &self.settings),
             kinds: self.transports.unusual(),
         };
         let is_shared_new = self.shared.as_ref() != Some(&shared);

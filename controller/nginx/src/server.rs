@@ -71,11 +71,11 @@ impl<'a> ServerConf<'a> {
         unsupported: &mut Vec<Unsupported>,
     ) -> Self {
         let (host, settings) = (Host { name, server }, context.settings);
+        let (global, module) = (context.global(), settings.modsecurity.as_ref());
         let context = RenderContext {
-            place: context.shared().waf.server(server),
+            place: context.shared().waf.server(server, global, module),
             ..context
         };
-        let global = context.global();
         let Locations {
             taken,
             locations,

@@ -1,5 +1,6 @@
 //! Settings of the controller, beside the IR.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -69,6 +70,8 @@ pub struct ModSecurity {
     pub module: PathBuf,
     /// Files of the OWASP Core Rule Set, in their order; none where it is not installed.
     pub core_rules: Vec<PathBuf>,
+    /// Ids of all its rules ([`crate::core_ids`]); `None`: a location that removes them would keep something of it.
+    pub core_ids: Option<BTreeSet<u32>>,
     /// Unicode characters by code points.
     pub unicode_map: Option<PathBuf>,
 }
@@ -169,13 +172,14 @@ const UNICODE_MAPS: [&str; 2] = [
 ];
 
 impl ModSecurity {
-    /// Reads the output of `nginx -V`, and finds the library and its files.
+    /// Reads the output of `nginx -V`, and finds the library and its files, without [`ModSecurity::core_ids`].
     #[must_use]
     pub fn of_nginx(said: &str, binary: &Path, is_file: impl Fn(&Path) -> bool) -> Option<Self> {
         let module = library("ngx_http_modsecurity_module.so", said, binary, &is_file)?;
         Some(ModSecurity {
             module,
             core_rules: ModSecurity::core_rules(&is_file),
+            core_ids: None,
             unicode_map: ModSecurity::unicode_map(&is_file),
         })
     }

@@ -89,6 +89,7 @@ fn is_dynamic(settings: &Settings) {
                 Backend::default(),
                 vec![Canary {
                     backend,
+                    https_backend: None,
                     rules,
                     sticky: true
                 }]

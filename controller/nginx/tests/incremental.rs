@@ -23,6 +23,7 @@ fn settings() -> Vec<Settings> {
         modsecurity: Some(ModSecurity {
             module: "modsecurity.so".into(),
             core_rules: vec!["crs.conf".into()],
+            core_ids: Some([942_100].into()),
             unicode_map: None,
         }),
         ..common::settings()

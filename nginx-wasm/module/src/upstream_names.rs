@@ -22,37 +22,36 @@ fn main<'a>(request: &'a mut LiveRequest<'_>) -> &'a [u8] {
 }
 
 fn upstream(request: &mut LiveRequest<'_>, name: &mut Vec<u8>) -> bool {
-    name.extend_from_slice(main(request));
-    if !join(name) {
-        name.clear();
-        name.push(b'-');
+    match service_port(main(request)) {
+        Some(parts) => write(parts, name),
+        None => name.push(b'-'),
     }
     true
 }
 
 fn alternative(request: &mut LiveRequest<'_>, name: &mut Vec<u8>) -> bool {
     let backend = request.variable(BACKEND.name.as_bytes());
-    name.extend_from_slice(backend.unwrap_or_default());
-    if main(request) == name || !join(name) {
-        name.clear();
+    let backend = backend.unwrap_or_default().to_vec();
+    let backend = service_port(&backend);
+    if backend != service_port(main(request)) {
+        backend.into_iter().for_each(|parts| write(parts, name));
     }
     true
 }
 
-/// Writes hyphens in place of the slashes; `false`: it names no backend.
-fn join(backend: &mut [u8]) -> bool {
-    let mut parts = backend.splitn(3, |byte| *byte == b'/').map(<[u8]>::len);
-    let lengths = [parts.next(), parts.next(), parts.next()].map(Option::unwrap_or_default);
-    let [namespace, service, port] = lengths;
-    if namespace == 0 || service == 0 || port == 0 {
-        return false;
+/// Namespace, Service and port of a backend, with whatever transport, whose label may follow; `None`: it has no Service, as a host
+/// outside of the cluster, which alone has a colon.
+fn service_port(backend: &[u8]) -> Option<[&[u8]; 3]> {
+    let mut parts = backend.split(|byte| *byte == b'/');
+    let parts = [parts.next()?, parts.next()?, parts.next()?];
+    let is_name = |part: &&[u8]| !part.is_empty() && !part.contains(&b':');
+    parts.iter().all(is_name).then_some(parts)
+}
+
+fn write([namespace, service, port]: [&[u8]; 3], name: &mut Vec<u8>) {
+    for part in [namespace, b"-", service, b"-", port] {
+        name.extend_from_slice(part);
     }
-    for slash in [namespace, namespace + 1 + service] {
-        if let Some(byte) = backend.get_mut(slash) {
-            *byte = b'-';
-        }
-    }
-    true
 }
 
 #[cfg(test)]
@@ -60,14 +59,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backend_has_a_namespace_a_service_and_a_port() {
-        for (backend, name) in [("a/web/80", "a-web-80"), ("a/web/x/y", "a-web-x/y")] {
-            let mut joined = backend.as_bytes().to_vec();
-            assert!(join(&mut joined), "{backend}");
-            assert_eq!(String::from_utf8_lossy(&joined), name);
+    fn a_backend_has_a_namespace_a_service_and_a_port_whatever_its_transport() {
+        for backend in ["a/web/80", "a/web/80/fca1293ec97f52b2"] {
+            let mut name = Vec::new();
+            write(service_port(backend.as_bytes()).unwrap(), &mut name);
+            assert_eq!(String::from_utf8_lossy(&name), "a-web-80");
         }
-        for other in ["", "a", "a/web", "/web/80", "a//80", "a/web/"] {
-            assert!(!join(&mut other.as_bytes().to_vec()), "{other}");
+        for other in [
+            "",
+            "a",
+            "a/web",
+            "/web/80",
+            "a//80",
+            "a/web/",
+            "external/shop.example:443",
+            "external/shop.example:443/fca1293ec97f52b2",
+        ] {
+            assert_eq!(service_port(other.as_bytes()), None, "{other}");
         }
     }
 }

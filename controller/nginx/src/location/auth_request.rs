@@ -42,7 +42,7 @@ pub const COOKIE: &str = "sluice-cookie-";
 pub const MOST_COOKIES: usize = 8;
 /// Of an answer, with a name behind it: a header for the pod.
 pub const UPSTREAM_HEADER: &str = "sluice-pod-";
-/// Of a 401: where the client is sent instead.
+/// Of a 401: the URL that the client is sent to instead. Of a 204: the one that it is sent to if the pod answers 401.
 pub const SIGN_IN: &str = "sluice-sign-in";
 
 /// Of a 503: when to come again, in seconds.
@@ -69,8 +69,8 @@ pub(crate) struct AuthRequest {
 }
 
 impl AuthRequest {
-    /// `has_page`: errors are answered by an error service.
-    pub(crate) fn new(authentication: &Authentication, has_page: bool, host: Host<'_>) -> Self {
+    /// `is_500_taken`: as [`is_500_taken`] says.
+    pub(crate) fn new(authentication: &Authentication, is_500_taken: bool, host: Host<'_>) -> Self {
         let external = authentication.external.as_ref();
         let names = external
             .is_some()
@@ -88,7 +88,7 @@ impl AuthRequest {
             )
         });
         let sign_in = signs_in.then(|| ("sluice_sign_in".to_owned(), answered(SIGN_IN)));
-        let may_be_busy = has_slow_hashes(authentication) && !has_page;
+        let may_be_busy = has_slow_hashes(authentication) && !is_500_taken;
         let busy = may_be_busy.then(|| {
             let status = Text::default().variable("upstream_status").quoted();
             [
@@ -236,19 +236,18 @@ impl AuthLocation {
                 .iter()
                 .any(|authentication| AuthRequest::new(authentication, false, host).signs_in),
             may_be_busy: host.server.routes.iter().any(|route| {
-                let authentication = authentication_of(route).filter(|_| !has_page(route));
+                let authentication = authentication_of(route).filter(|_| !is_500_taken(route));
                 authentication.is_some_and(has_slow_hashes)
             }),
         })
     }
 }
 
-/// True if an error service answers for errors of nginx's own.
-pub(crate) fn has_page(route: &HttpRoute) -> bool {
-    route
-        .error_pages
-        .as_ref()
-        .is_some_and(|pages| pages.statuses.contains(&500))
+/// True if a 500 is not to be answered by what is said of busy hashing threads: an error service has a page for it, or nginx would take
+/// a pod's 500 for one of its own. `error_page` is for both as soon as it looks at responses of pods, whatever statuses that is for.
+pub(crate) fn is_500_taken(route: &HttpRoute) -> bool {
+    let mut pages = route.error_pages.iter();
+    pages.any(|pages| !pages.keeps_upstreams || pages.statuses.contains(&500))
 }
 
 fn has_slow_hashes(authentication: &Authentication) -> bool {

@@ -4,15 +4,14 @@ use std::num::NonZeroU32;
 
 use sluice_ir::{
     Action, BackendId, ClientTimeouts, GlobalConfig, HttpRoute, IpAccess, PathMatch, PathRewrite,
-    Policy, Timeouts, Transport, UpstreamTls,
+    Policy, Timeouts, Transport,
 };
 
-use crate::conf::{Text, Value, Word, value, word};
+use crate::conf::{Text, Value, Word, word};
 use crate::context::{Host, RenderContext};
 use crate::expression::template;
-use crate::files::{self, Pinned};
 use crate::kong::Retry;
-use crate::location::auth_request::{AuthRequest, has_page};
+use crate::location::auth_request::{AuthRequest, is_500_taken};
 use crate::location::buffering::{self, Directive};
 use crate::location::errors::{self, Page};
 use crate::location::fastcgi::FastCgiConf;
@@ -26,6 +25,7 @@ use crate::location::plain_http;
 use crate::location::redirect::{self, RedirectConf};
 use crate::location::response_rewrite::{Replacing, replacing};
 use crate::location::responses::Responses;
+use crate::location::upstream_tls::Tls;
 use crate::upstream;
 
 /// The directives of a location that forwards.
@@ -88,18 +88,6 @@ pub(crate) enum Target {
     CandidateByScheme,
     /// None: nginx answers with this status, after all policies. `return` would come before them.
     Nothing { status: u16, is_kongs: bool },
-}
-
-/// TLS towards pods.
-pub(crate) struct Tls {
-    pub(crate) v1_2: bool,
-    pub(crate) v1_3: bool,
-    pub(crate) ciphers: Option<Word>,
-    pub(crate) name: Option<Value>,
-    pub(crate) sends_name: bool,
-    /// Read for each connection: OpenSSL refuses weak ones, and nginx its whole configuration with them.
-    pub(crate) certificate: Option<Value>,
-    pub(crate) verify: Option<(Pinned, u32)>,
 }
 
 /// gRPC has no connection of its own to speak of.
@@ -231,30 +219,7 @@ impl Target {
 
 fn auth_request(route: &HttpRoute, host: Host<'_>) -> Option<AuthRequest> {
     let authentication = route.policy.authentication.as_ref()?;
-    Some(AuthRequest::new(authentication, has_page(route), host))
-}
-
-impl Tls {
-    fn new(tls: &UpstreamTls, context: RenderContext<'_>) -> Self {
-        let secret = |id| context.config.secret(id);
-        let pinned = |id| files::pinned(id, secret(id), context.settings);
-        let verify = tls.verify.as_ref();
-        let name = verify
-            .map(|verify| &verify.name)
-            .or(tls.server_name.as_ref());
-        Tls {
-            v1_2: tls.versions.v1_2,
-            v1_3: tls.versions.v1_3,
-            ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
-            name: name.map(value),
-            sends_name: tls.server_name.is_some(),
-            certificate: tls
-                .certificate
-                .as_ref()
-                .and_then(|id| files::when_needed(id, secret(id), context.settings)),
-            verify: verify.and_then(|verify| Some((pinned(&verify.ca)?, verify.depth))),
-        }
-    }
+    Some(AuthRequest::new(authentication, is_500_taken(route), host))
 }
 
 /// IP lists of a route. With `satisfy any` the controller checks addresses, too.

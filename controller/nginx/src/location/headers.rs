@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use sluice_ir::{
-    ClientCertificates, Destination, ErrorRequest, Filter, GlobalConfig, Header, HeaderChange,
-    HttpRoute, request_header_changes,
+    ClientCertificates, Destination, ErrorRequest, ExpressionPart, Filter, GlobalConfig, Header,
+    HeaderChange, HttpRoute, Variable, request_header_changes,
 };
 
 use crate::conf::{Text, Value, Word, word};
 use crate::expression::{
-    AUTHORITY, HOST, OWN_PORT, PORT, REQUEST_ID, SCHEME, expression, template,
+    AUTHORITY, HOST, OWN_PORT, PORT, REQUEST_ID, SCHEME, UPGRADE, expression, template,
 };
 use crate::location::auth_request;
 use crate::tls;
@@ -65,8 +65,17 @@ pub(crate) fn lines(headers: Vec<(String, Text)>) -> Vec<Line> {
         .collect()
 }
 
+/// `Upgrade: $http_upgrade` of an operator is the usual one, which asks for no other HTTP.
 pub(super) fn name_and_value(header: &Header) -> (String, Text) {
-    (header.name.as_str().to_owned(), expression(&header.value))
+    let of_client = [ExpressionPart::Variable(Variable::Header(
+        "upgrade".to_owned(),
+    ))];
+    let is_usual = header.name.is_alike("upgrade") && header.value.0 == of_client;
+    let value = match is_usual {
+        true => Text::default().variable(UPGRADE),
+        false => expression(&header.value),
+    };
+    (header.name.as_str().to_owned(), value)
 }
 
 /// Those of ingress-nginx.
@@ -78,13 +87,17 @@ pub(crate) fn defaults(global: &GlobalConfig) -> impl Iterator<Item = (String, T
         "remote_addr"
     };
     // What nobody is believed about needs no map.
-    let [host, port, scheme] = match forwarded.trust_forwarded {
-        true => [HOST, PORT, SCHEME],
-        false => [AUTHORITY, OWN_PORT, "scheme"],
+    let [host, port] = match forwarded.trust_forwarded {
+        true => [HOST, PORT],
+        false => [AUTHORITY, OWN_PORT],
+    };
+    let scheme = match forwarded.tells_scheme() {
+        true => SCHEME,
+        false => "scheme",
     };
     let variables = [
         ("Host", host),
-        ("Upgrade", "http_upgrade"),
+        ("Upgrade", UPGRADE),
         ("Connection", "sluice_connection"),
         ("X-Request-ID", REQUEST_ID),
         ("X-Real-IP", "remote_addr"),
@@ -248,5 +261,28 @@ mod tests {
         assert_eq!(said(Vec::new()), [r#""x-real-ip" "mine""#]);
         let own = ("X-Real-IP".to_owned(), Text::default().then("own"));
         assert_eq!(said(vec![own]), [r#""X-Real-IP" "own""#]);
+    }
+
+    #[test]
+    fn nobody_passes_on_an_upgrade_that_was_not_looked_at() {
+        let parts = [ExpressionPart::Variable(Variable::Header(
+            "upgrade".to_owned(),
+        ))];
+        let header = Header {
+            name: HeaderName::parse("UPGRADE").unwrap(),
+            value: Expression(parts.into()),
+        };
+        let operators = GlobalConfig {
+            request_headers: vec![header],
+            ..GlobalConfig::default()
+        };
+        for global in [GlobalConfig::default(), operators] {
+            let lines = for_upstream(&global, Vec::new()).into_iter();
+            let upgrades: Vec<_> = lines
+                .filter(|(name, _)| name.0.is("upgrade"))
+                .map(|(_, value)| value.0.to_string())
+                .collect();
+            assert_eq!(upgrades, [r#""${sluice_upgrade}""#]);
+        }
     }
 }

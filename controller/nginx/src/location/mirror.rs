@@ -9,6 +9,7 @@ use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
 use crate::location::auth_request;
 use crate::location::headers::{self, Line};
+use crate::location::upstream_tls::MirrorTls;
 use crate::tracked_config::TrackedConfig;
 use crate::upstream;
 
@@ -25,7 +26,7 @@ pub(crate) struct Relay {
     pub(crate) route: Value,
     pub(crate) scheme: &'static str,
     pub(crate) upstream: String,
-    pub(crate) tls: Option<Value>,
+    pub(crate) tls: Option<MirrorTls>,
 }
 
 /// Location of a server whose requests are copies for one mirror.
@@ -35,7 +36,7 @@ pub(crate) struct MirrorLocation {
     pub(crate) place: Value,
     /// Argument of `proxy_pass`.
     pub(crate) url: Value,
-    pub(crate) tls: Option<Value>,
+    pub(crate) tls: Option<MirrorTls>,
     pub(crate) pods: Vec<Line>,
     pub(crate) bodiless: bool,
     /// Variable that is empty for requests that are not copied.
@@ -176,7 +177,7 @@ impl Relay {
                 "http"
             },
             upstream: upstream::name(&transport, config),
-            tls: transport.tls.and_then(|tls| tls.server_name).map(value),
+            tls: transport.tls.as_ref().map(MirrorTls::new),
         }
     }
 }
@@ -197,7 +198,7 @@ fn conf(
     // A relay speaks TLS itself.
     let (tls, own) = match mirror.address {
         Some(_) => (
-            transport.tls.and_then(|tls| tls.server_name),
+            transport.tls.as_ref().map(MirrorTls::new),
             vec![named("Host", host)],
         ),
         None => {
@@ -209,7 +210,7 @@ fn conf(
         path: served.path(),
         place: value(&served.place),
         url: url(mirror, tls.is_some()),
-        tls: tls.map(value),
+        tls,
         pods: headers::for_upstream(
             &config.shared().global,
             own.into_iter().chain(auth_headers(policies)).collect(),

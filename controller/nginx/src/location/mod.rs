@@ -19,6 +19,7 @@ pub(crate) mod redirect;
 pub(crate) mod response_headers;
 pub(crate) mod response_rewrite;
 pub(crate) mod responses;
+pub(crate) mod upstream_tls;
 pub(crate) mod waf;
 
 use askama::Template;

@@ -5,7 +5,7 @@ use sluice_ir::HttpRoute;
 use crate::conf::{Value, Word};
 use crate::context::RenderContext;
 use crate::expression::expression;
-use crate::waf;
+use crate::waf::{self, Around};
 
 /// Directives of ModSecurity's module.
 pub(crate) struct WafConf {
@@ -19,8 +19,13 @@ impl WafConf {
         let waf = route.policy.waf.as_ref()?;
         context.settings.modsecurity.as_ref()?;
         let id = waf.transaction_id.as_ref();
+        let around = Around {
+            sharing: &context.shared().waf,
+            place: &context.place,
+            everywhere: context.global().waf.as_ref(),
+        };
         Some(WafConf {
-            files: waf::of_location(waf, &context.place, &context.shared().waf, context.settings),
+            files: waf::of_location(waf, around, context.settings),
             transaction_id: id.map(|id| expression(id).quoted()),
         })
     }

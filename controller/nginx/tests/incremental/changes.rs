@@ -10,7 +10,7 @@ use sluice_ir::{
     HeaderModification, HeaderName, HostTls, Hostname, HttpRoute, HttpsRedirect, L4Protocol,
     Listener, ListenerName, Mirror, PasswordAuth, PasswordScheme, PathMatch, PathRegex, Policy,
     Protocol, Rate, SecretId, SecretValue, Sensitive, Server, ServerName, Stream, StreamPort,
-    Transport, UpstreamTls, Verify, VerifyClient, Waf,
+    Transport, UpstreamTls, Verify, VerifyClient, Waf, waf,
 };
 
 /// Hosts, wildcards over some of them, and the catch-all host.
@@ -50,7 +50,7 @@ pub fn any() -> impl Strategy<Value = Change> {
         3 => (0..SECRETS, some(5)).prop_map(|(n, v)| Change::Secret(n, v)),
         3 => (name.clone(), some(6)).prop_map(|(n, v)| Change::Tls(n, v)),
         1 => some(SECRETS).prop_map(Change::DefaultCertificate),
-        1 => (0..6usize).prop_map(Change::Global),
+        1 => (0..8usize).prop_map(Change::Global),
         1 => (name, some(BACKENDS)).prop_map(|(n, v)| Change::Passthrough(n, v)),
         1 => some(BACKENDS).prop_map(Change::Port),
         1 => some(POLICIES).prop_map(Change::Listener),
@@ -121,6 +121,9 @@ fn set_global(config: &mut Config, variant: usize) {
             });
         }
         4 => global.forwarded.proxy_protocol = !global.forwarded.proxy_protocol,
+        5 => global.waf = Some(with_rules("900120")),
+        // It is the core rules' own.
+        6 => global.waf = Some(with_rules("942100")),
         // Longer than nginx reads.
         _ => global.request_headers = vec![header(&"v".repeat(5000)), header("v")],
     }
@@ -219,7 +222,7 @@ fn validation() -> ClientValidation {
 }
 
 /// Variants of [`policy`].
-const POLICIES: usize = 9;
+const POLICIES: usize = 10;
 
 fn server(name: &ServerName, variant: usize) -> Server {
     let route = |path: PathMatch, id| {
@@ -303,7 +306,8 @@ fn policy(variant: usize) -> Policy {
                 ..Waf::default()
             });
         }
-        8 => {
+        8 => policy.waf = Some(with_rules("900110")),
+        9 => {
             policy.authentication = Some(Authentication {
                 tenant: "d".to_owned(),
                 passwords: Some(PasswordAuth {
@@ -319,6 +323,15 @@ fn policy(variant: usize) -> Policy {
         _ => {}
     }
     policy
+}
+
+/// A firewall without the core rules, with a rule of this id.
+fn with_rules(id: &str) -> Waf {
+    let id = waf::Action::Word("id", waf::Token::new(id).unwrap());
+    Waf {
+        rules: vec![waf::Directive::Action(vec![id])],
+        ..Waf::default()
+    }
 }
 
 fn mirror(fraction: Option<Fraction>) -> Mirror {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use sluice_ir::Variable;
 use sluice_translate::global::log_variables;
 
 const ACCESS_LOG: &str = "\
@@ -32,9 +33,11 @@ log-format-upstream: '{\"time\": \"$time_iso8601\", \"client\": \"$remote_addr\"
 
 Durations are in seconds with three decimals where the table says nothing else, sizes in bytes. Other names of ingress-nginx for the same values work, too
 (`$req_id`, `$the_real_ip`, `$best_http_host`). A variable that is not here is reported, and logged as `-`. In Envoy each control
-character of a header of the client is written as `?`, another value with one as a single `?`; characters beyond ASCII stay as they are.
+character of a path or header as the client sent it is written as `?`, and any other value ends with a `?` at its first one, with every
+escaping; characters beyond ASCII stay as they are. A path or header of 8 KiB or more, which nginx refuses, is logged as the pod got it:
+with `rewrite-target` the path is the one after that, and `skip-access-log-urls` leaves none of these out.
 Where no Service is asked, `$proxy_upstream_name` is `-` (from Envoy empty with `log-format-escape-json` or `log-format-escape-none`); ingress-nginx
-has `upstream-default-backend`. Where Envoy refuses an upgrade, everything of the request is `-`. `$http_x_forwarded_proto` and
+has `upstream-default-backend`. Where Envoy refuses an upgrade, headers of the request are `-`. `$http_x_forwarded_proto` and
 `$http_x_forwarded_port` have the values that pods get, and with `forwarded-for-header` `$http_x_forwarded_for` is that header.
 ";
 
@@ -52,7 +55,12 @@ pub(super) fn page() -> Result<String> {
             writeln!(page, "| `${}` | {difference} |", variable.name)?;
         }
         if key == "log-format-upstream" {
-            for prefix in ["arg", "cookie", "http", "sent_http"] {
+            for prefix in ["arg", "cookie"] {
+                let difference =
+                    format!("Envoy: names of at most {} bytes", Variable::LONGEST_NAME);
+                writeln!(page, "| `${prefix}_NAME` | {difference} |")?;
+            }
+            for prefix in ["http", "sent_http"] {
                 writeln!(page, "| `${prefix}_NAME` | none |")?;
             }
             writeln!(

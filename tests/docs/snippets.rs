@@ -78,8 +78,9 @@ Envoy has normalised a path before it is compared, so there `$request_uri` is co
 with a text that it begins with (`~ ^/old`, `~ ^/old/(.*)`) or is, to `return` something; a URL may end with what is behind the text,
 as Envoy has it (`return 301 /new/$1`). `$uri` has none of these limits, but for `\\b` and patterns of more than RE2's size. With `enable-underscores-in-headers`, conditions on headers are
 not supported on Envoy. `X-Forwarded-Proto`, `-Port`, `-Host` and `-For` are compared as clients sent them, whatever is believed of them; other
-`X-Forwarded-*`, `X-Original-*` and `ssl-client-*` are compared on nginx alone. So is `$scheme` with `use-forwarded-headers`: it is the
-connection's, whatever a header says. A header that is missing is empty. Of one that was sent in several lines nginx compares all with `, ` between, as ingress-nginx does, Envoy with `,`;
+`X-Forwarded-*`, `X-Original-*` and `ssl-client-*` are compared on nginx alone. So is `$scheme` with `use-forwarded-headers`
+or `use-proxy-protocol`: it is the connection's, whatever a header says. A header that is missing is empty. Of one
+that was sent in several lines nginx compares all with `, ` between, as ingress-nginx does, Envoy with `,`;
 of all cookies Envoy compares patterns and texts without blanks, commas and semicolons
 (`$http_cookie ~* \"beta=1\"`). Envoy chooses a route without the address of the client, so `$remote_addr` is compared on nginx alone;
 `allow` and `deny` do the usual on both.

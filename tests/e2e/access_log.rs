@@ -3,11 +3,17 @@
 use anyhow::{Result, ensure};
 use regex::Regex;
 use serde_json::json;
+use sluice_tests::certificate::Pair;
+use sluice_tests::connection::Connection;
+use sluice_tests::echo::{Echo, EchoIdentity, Setup};
 use sluice_tests::http::{self, Request};
-use sluice_tests::manifests::Ingress;
+use sluice_tests::manifests::{Ingress, Manifests};
+use sluice_tests::ports::Network;
+use sluice_tests::sluice::Options;
+use sluice_tests::tls::server_config;
 
-use crate::fixture::{Fixture, HOST};
-use crate::scenarios::access_log::{self, config_map, with_settings};
+use crate::fixture::HOST;
+use crate::scenarios::access_log::{self, config_map};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn access_log_records_requests_when_enabled() -> Result<()> {
@@ -68,44 +74,96 @@ const ALIKE: [(&str, &str); 9] = [
     ),
     ("req_id", "[0-9a-f-]{32,36}"),
 ];
-const OF_CLIENT: [&str; 6] = [
+const OF_CLIENT: [&str; 8] = [
     "http_x_forwarded_for",
     "http_referer",
     "http_x_real_ip",
     "http_x_none",
     "arg_b",
+    "cookie_sid",
     "http_x_own",
+    "ssl_server_name",
 ];
 
+/// Hosts, and an annotation by which their Service is spoken to in another way than usual. Ids of backends have a label for that.
+const AUTO: &str = "auto.test";
+const HOSTS: [(&str, Option<(&str, &str)>); 3] = [
+    (HOST, None),
+    ("slow.test", Some(("proxy-connect-timeout", "10"))),
+    (AUTO, Some(("backend-protocol", "AUTO_HTTP"))),
+];
+
+/// Hosts with canaries.
+struct Site {
+    manifests: Manifests,
+    _pod: Echo,
+    _network: Network,
+}
+
+impl Site {
+    /// All lead to the Service `web`, and their canaries to `other`.
+    async fn start() -> Result<Site> {
+        let (network, manifests) = (Network::reserve()?, Manifests::new()?);
+        let setup = Setup {
+            tls: Some(server_config(Pair::of(&["pod.test"])?.identity()?)?),
+            ..Setup::default()
+        };
+        let pod = Echo::start_with(network.pod(0), EchoIdentity::of("web", "web-0"), setup).await?;
+        for service in ["web", "other"] {
+            manifests.service("default", service, 80, &[pod.addr()])?;
+        }
+        for (host, annotation) in HOSTS {
+            let main = Ingress::new("default", host)
+                .host(host)
+                .path("/", "web", 80);
+            let main = annotation
+                .into_iter()
+                .fold(main, |main, (name, value)| main.annotation(name, value));
+            manifests.ingress(&main)?;
+            let canary = Ingress::new("default", &format!("canary-{host}"))
+                .annotation("canary", "true")
+                .annotation("canary-by-header", "x-canary");
+            manifests.ingress(&canary.host(host).path("/", "other", 80))?;
+        }
+        let names = SAME.iter().chain(&OF_CLIENT).copied();
+        let names = names.chain(ALIKE.map(|(name, _)| name));
+        let format: Vec<String> = names.map(|name| format!("${name}")).collect();
+        let format = format!("$http_x_number|{}|", format.join("|"));
+        config_map(
+            &manifests,
+            "settings",
+            json!({"log-format-upstream": format}),
+        )?;
+        Ok(Site {
+            manifests,
+            _pod: pod,
+            _network: network,
+        })
+    }
+}
+
+/// A request, over TLS or not.
+type Sent = (Request, bool);
+
 /// Lines of these requests, by their fields.
-async fn lines_of(data_plane: &str, requests: &[Request]) -> Result<Vec<Vec<String>>> {
-    let fixture = Fixture::start(1, 1).await?;
-    let names = SAME.iter().chain(&OF_CLIENT).copied();
-    let names = names.chain(ALIKE.map(|(name, _)| name));
-    let format: Vec<String> = names.map(|name| format!("${name}")).collect();
-    let format = format!("$http_x_number|{}|", format.join("|"));
-    config_map(
-        &fixture.manifests,
-        "settings",
-        json!({"log-format-upstream": format}),
-    )?;
-    let canary = Ingress::new("default", "canary")
-        .host(HOST)
-        .path("/", "other", 80);
-    let canary = canary
-        .annotation("canary", "true")
-        .annotation("canary-by-header", "x-canary");
-    fixture
-        .manifests
-        .service("default", "other", 80, &[fixture.pods[0].addr()])?;
-    fixture.manifests.ingress(&canary)?;
-    let sluice = with_settings(&fixture, data_plane, &[]).await?;
-    sluice.wait_for_status(HOST, "/", 200).await?;
+async fn lines_of(data_plane: &str, requests: &[Sent]) -> Result<Vec<Vec<String>>> {
+    let site = Site::start().await?;
+    let flags = ["--access-log", "--configmap", "sluice/settings"].map(str::to_owned);
+    let options = Options::new(&site.manifests).data_plane(data_plane);
+    let sluice = options.arguments(flags.into()).start().await?;
+    for (host, _) in HOSTS {
+        sluice.wait_for_status(host, "/", 200).await?;
+    }
     let mut lines = Vec::new();
-    for (number, request) in requests.iter().enumerate() {
+    for (number, (request, secure)) in requests.iter().enumerate() {
         let number = format!("number-{number}");
         let request = request.clone().header("x-number", &number);
-        http::send(sluice.http(), &request).await?;
+        if *secure {
+            let mut connection = Connection::open_tls(sluice.https(), AUTO).await?;
+            connection.send(&request).await?;
+        } else {
+            http::send(sluice.http(), &request).await?;
+        }
         let line = sluice.log().wait_for(&format!("{number}|")).await?;
         lines.push(line.split('|').skip(1).map(str::to_owned).collect());
     }
@@ -113,19 +171,39 @@ async fn lines_of(data_plane: &str, requests: &[Request]) -> Result<Vec<Vec<Stri
     Ok(lines)
 }
 
-/// Whatever a request says, both data planes write the same of it.
-async fn both_data_planes_write_the_same() -> Result<()> {
+fn requests() -> Vec<Sent> {
     let get = |path: &str| Request::get(HOST, path);
-    let requests = [
+    let plain = [
         get("/"),
         get("/a?b=c&d=e").header("referer", "https://a.example/?x=\"y\""),
         get("/?b=%22").header("x-forwarded-for", "192.0.2.1, 192.0.2.2"),
+        get("/?bb=1&B=2&b=3").header("cookie", "a=b;SID=1"),
+        get("/?a=b=c").header("cookie", "asid=1; sid = \"2\"; sid=3"),
+        get("/?b=").header("cookie", "sid="),
         get("/").header("x-canary", "always"),
         get("/").header("x-own", "tab\there \\ and \"there\""),
         get("/").header("x-real-ip", "192.0.2.9"),
+        Request::new("PROPFIND", HOST, "/"),
         Request::get(&format!("{}:8080", HOST.to_uppercase()), "/"),
         Request::get("nobody.test", "/quoted"),
     ];
+    let hosts = HOSTS.iter().flat_map(|(host, _)| {
+        ["never", "always"].map(|canary| Request::get(host, "/").header("x-canary", canary))
+    });
+    let secure = ["never", "always"].map(|canary| {
+        let request = Request::get(AUTO, "/").header("x-canary", canary);
+        (request, true)
+    });
+    let plain = plain.into_iter().chain(hosts);
+    plain
+        .map(|request| (request, false))
+        .chain(secure)
+        .collect()
+}
+
+/// Whatever a request says, both data planes write the same of it, and of backends what ingress-nginx writes.
+async fn both_data_planes_write_the_same() -> Result<()> {
+    let requests = requests();
     let (envoy, nginx) =
         tokio::try_join!(lines_of("envoy", &requests), lines_of("nginx", &requests))?;
     let same = SAME.len() + OF_CLIENT.len();
@@ -136,6 +214,10 @@ async fn both_data_planes_write_the_same() -> Result<()> {
             if envoy[place] != nginx[place] {
                 let said = format!("Envoy {:?}, nginx {:?}", envoy[place], nginx[place]);
                 differences.push(format!("{request:?}: ${name}: {said}"));
+            }
+            let expected = of_backend(name, &request.0);
+            if expected.is_some_and(|expected| expected != nginx[place]) {
+                differences.push(format!("{request:?}: ${name}: {:?}", nginx[place]));
             }
         }
         for (place, (name, like)) in ALIKE.iter().enumerate() {
@@ -150,4 +232,23 @@ async fn both_data_planes_write_the_same() -> Result<()> {
     }
     ensure!(differences.is_empty(), "{}", differences.join("\n"));
     Ok(())
+}
+
+/// Fields about backends, whatever the transport to them.
+fn of_backend(name: &str, request: &Request) -> Option<&'static str> {
+    let has = |name: &str, value: &str| {
+        let mut headers = request.headers.iter();
+        headers.any(|(its, itself)| its == name && itself == value)
+    };
+    let is_served = !has("host", "nobody.test");
+    Some(match name {
+        "proxy_upstream_name" if is_served => "default-web-80",
+        "proxy_alternative_upstream_name" if has("x-canary", "always") => "default-other-80",
+        "namespace" if is_served => "default",
+        "service_name" if is_served => "web",
+        "service_port" if is_served => "80",
+        "proxy_upstream_name" => "-",
+        "proxy_alternative_upstream_name" | "namespace" | "service_name" | "service_port" => "",
+        _ => return None,
+    })
 }

@@ -1,11 +1,15 @@
 //! Settings of the ConfigMap, as clients and pods see them.
 
-use anyhow::{Result, ensure};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use sluice_tests::connection::Connection;
 use sluice_tests::http::{Request, send};
 use sluice_tests::script::{Answer, Script};
 use sluice_tests::sluice::{Options, Sluice};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::fixture::{Fixture, HOST, page};
 
@@ -85,5 +89,45 @@ async fn oversized_headers_are_rejected_and_slow_responses_complete() -> Result<
             "{answer:?}"
         );
     }
+    sluice.stop()
+}
+
+/// Envoy has one timeout for clients and pods: the longer one holds, and pods have another for each attempt.
+#[tokio::test]
+async fn body_may_pause_for_as_long_as_the_operator_says_though_pods_may_not() -> Result<()> {
+    let fixture = Fixture::start(1, 1).await?;
+    let data = json!({
+        "client-body-timeout": "4", "proxy-read-timeout": "1", "proxy-send-timeout": "1", "proxy-next-upstream-tries": "1",
+    });
+    let sluice = start_with(&fixture, data).await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    let begin = async || {
+        let mut stream = TcpStream::connect(sluice.http()).await?;
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\ncontent-length: 2\r\n\r\na"
+        );
+        stream.write_all(head.as_bytes()).await?;
+        anyhow::Ok(stream)
+    };
+    let answer = async |mut stream: TcpStream| {
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        tokio::time::timeout(Duration::from_secs(15), read)
+            .await
+            .context("no end")??;
+        anyhow::Ok(String::from_utf8_lossy(&answer).into_owned())
+    };
+    let mut pausing = begin().await?;
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    pausing.write_all(b"b").await?;
+    let served = answer(pausing).await?;
+    ensure!(served.starts_with("HTTP/1.1 200 "), "{served}");
+    let (silent, began) = (begin().await?, Instant::now());
+    let refused = answer(silent).await?;
+    ensure!(
+        refused.starts_with("HTTP/1.1 408 ") && began.elapsed() > Duration::from_secs(3),
+        "{:?}: {refused}",
+        began.elapsed()
+    );
     sluice.stop()
 }

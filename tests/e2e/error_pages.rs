@@ -112,6 +112,31 @@ async fn error_service_receives_the_failed_request_as_the_client_sees_it() -> Re
     sluice.stop()
 }
 
+/// As in ingress-nginx, which intercepts what comes over HTTP alone. What keeps clients from them is replaced.
+#[tokio::test]
+async fn pods_of_grpc_answer_for_themselves() -> Result<()> {
+    let shop = Shop::start(&ingress("shop.test").annotation("backend-protocol", "GRPC")).await?;
+    let denied = Ingress::new("default", "denied").host("denied.test");
+    let denied = denied.path("/", "shop", 80);
+    let denied = denied
+        .annotation("backend-protocol", "GRPC")
+        .annotation("custom-http-errors", "403")
+        .annotation("default-backend", "pages")
+        .annotation("whitelist-source-range", "192.0.2.0/24");
+    shop.manifests.ingress(&denied)?;
+    let sluice = Sluice::start(&shop.manifests).await?;
+    sluice.wait_for_status("shop.test", "/", 200).await?;
+    shop.pods[0].script(Script::status(404));
+    let kept = sluice.get("shop.test", "/").await?;
+    ensure!(
+        kept.status == 404 && kept.pod() == Some("shop-0"),
+        "{kept:?}"
+    );
+    let replaced = sluice.wait_for_pod("denied.test", "pages-0").await?;
+    ensure_request_headers(&replaced, &[("x-code", "403")])?;
+    sluice.stop()
+}
+
 #[tokio::test]
 async fn error_service_sets_the_status_and_is_not_asked_about_its_own_errors() -> Result<()> {
     let shop = Shop::start(&ingress("shop.test")).await?;

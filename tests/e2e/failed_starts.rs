@@ -15,10 +15,15 @@ const STARTS: u32 = 3;
 
 /// A program that answers what it is asked about itself as the other one, and does not start.
 fn broken(folder: &TempDir, program: &Path, questions: &str) -> Result<PathBuf> {
+    let answers = format!("{questions}) exec {} \"$@\";;", program.display());
+    broken_with(folder, &answers)
+}
+
+/// The same with the cases of its answers.
+fn broken_with(folder: &TempDir, answers: &str) -> Result<PathBuf> {
     let place = folder.path().join("broken");
-    let program = program.display();
     let text = format!(
-        "#!/bin/sh\ncase \" $* \" in {questions}) exec {program} \"$@\";; esac\necho 'no room for the shared memory' >&2\nexit 7\n"
+        "#!/bin/sh\ncase \" $* \" in {answers} esac\necho 'no room for the shared memory' >&2\nexit 7\n"
     );
     fs::write(&place, text)?;
     fs::set_permissions(&place, Permissions::from_mode(0o755))?;
@@ -28,7 +33,7 @@ fn broken(folder: &TempDir, program: &Path, questions: &str) -> Result<PathBuf> 
 async fn ends_after_some_tries(
     name: &str,
     with: impl FnOnce(Options, &TempDir) -> Result<Options>,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let (fixture, folder) = (Fixture::start(1, 1).await?, tempfile::tempdir()?);
     let flag = format!("--max-failed-starts={STARTS}");
     let options = Options::new(&fixture.manifests).arguments(vec![flag]);
@@ -51,7 +56,7 @@ async fn ends_after_some_tries(
     ensure!(count(words) == STARTS as usize, "{}", log.tail());
     let end = format!("{name} did not start in {STARTS} attempts; giving up");
     ensure!(count(&end) == 1, "{}", log.tail());
-    Ok(())
+    Ok(lines)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,6 +66,27 @@ async fn envoy_that_cannot_start_ends_the_controller() -> Result<()> {
         Ok(options.envoy(&envoy))
     })
     .await
+    .map(drop)
+}
+
+/// Before it starts, and by name.
+#[tokio::test(flavor = "multi_thread")]
+async fn operator_is_warned_of_an_envoy_with_a_known_flaw() -> Result<()> {
+    let lines = ends_after_some_tries("envoy", |options, folder| {
+        let version =
+            "*--version*) echo 'envoy  version: 0/1.39.0/Clean/RELEASE/BoringSSL'; exit;;";
+        Ok(options.envoy(&broken_with(folder, version)?))
+    })
+    .await?;
+    let warned = lines
+        .iter()
+        .find(|line| line.contains("CVE-2026-73548"))
+        .context("no warning")?;
+    ensure!(
+        warned.contains("WARN") && warned.contains("Envoy 1.39.0 ") && warned.contains("1.40"),
+        "{warned}"
+    );
+    Ok(())
 }
 
 /// Not only a process that ends: without a configuration that it takes there is none.
@@ -120,4 +146,5 @@ async fn nginx_that_cannot_start_ends_the_controller() -> Result<()> {
         Ok(options.data_plane("nginx").nginx(&nginx))
     })
     .await
+    .map(drop)
 }

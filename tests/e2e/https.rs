@@ -7,7 +7,7 @@ use sluice_tests::manifests::{Ingress, service};
 use sluice_tests::sluice::Sluice;
 
 use crate::fixture::{Fixture, HOST};
-use crate::scenarios::ciphers;
+use crate::scenarios::{ciphers, upstream_tls};
 
 #[tokio::test]
 async fn https_serves_the_same_routes_with_the_fallback_certificate() -> Result<()> {
@@ -57,6 +57,6 @@ async fn host_accepts_only_its_ssl_ciphers() -> Result<()> {
 }
 
 #[tokio::test]
-async fn upstream_tls_offers_the_proxy_ssl_ciphers() -> Result<()> {
-    ciphers::pods_are_offered_ciphers("envoy").await
+async fn upstream_tls_offers_what_an_ingress_says() -> Result<()> {
+    upstream_tls::pods_are_offered_what_their_ingress_says("envoy").await
 }

@@ -54,6 +54,7 @@ mod metrics;
 mod mirrors;
 mod native_balancing;
 mod passthrough;
+mod pod_errors;
 mod pod_lifecycle;
 mod posted_backends;
 mod rate_limits;

@@ -13,7 +13,7 @@ use sluice_tests::sluice::Options;
 use crate::fixture::{Fixture, HOST, page};
 use crate::managed::reloads;
 use crate::scenarios::certificate_rotation::{Clients, ManyHosts, Rotation};
-use crate::scenarios::ciphers;
+use crate::scenarios::{ciphers, upstream_tls};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_certificate_needs_no_reload() -> Result<()> {
@@ -145,6 +145,6 @@ async fn host_accepts_only_its_ssl_ciphers() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn upstream_tls_offers_the_proxy_ssl_ciphers() -> Result<()> {
-    ciphers::pods_are_offered_ciphers("nginx").await
+async fn upstream_tls_offers_what_an_ingress_says() -> Result<()> {
+    upstream_tls::pods_are_offered_what_their_ingress_says("nginx").await
 }

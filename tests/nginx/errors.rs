@@ -5,7 +5,7 @@ use sluice_tests::echo::{Echo, EchoIdentity};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Network;
 use sluice_tests::script::Script;
-use sluice_tests::sluice::Options;
+use sluice_tests::sluice::{Options, Sluice};
 
 use crate::fixture::{Fixture, HOST};
 
@@ -59,5 +59,21 @@ async fn error_service_replaces_the_pods_response() -> Result<()> {
         }
     }
     ensure!(pages.hits() == 2, "nobody else asked");
+    ensure_pods_of_grpc_answer(&fixture, &sluice).await?;
     sluice.stop()
+}
+
+/// As in ingress-nginx, which intercepts what comes over HTTP alone.
+async fn ensure_pods_of_grpc_answer(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
+    let ingress = Ingress::new("default", "grpc").host("grpc.test");
+    let ingress = ingress
+        .path("/", "web", 80)
+        .annotation("backend-protocol", "GRPC")
+        .annotation("custom-http-errors", "404")
+        .annotation("default-backend", "pages");
+    fixture.manifests.ingress(&ingress)?;
+    fixture.pods[0].script(Script::status(404));
+    let page = sluice.wait_for_pod("grpc.test", "web-0").await?;
+    ensure!(page.status == 404, "{page:?}");
+    Ok(())
 }

@@ -344,30 +344,20 @@ async fn rejected_configuration_is_counted_and_the_last_good_one_stays() -> Resu
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsupported_features_are_reported_on_the_ingress() -> Result<()> {
     let fixture = Fixture::start(1, 1).await?;
-    for service in ["main", "other"] {
-        fixture
-            .manifests
-            .service("default", service, 80, &[fixture.pods[0].addr()])?;
-    }
-    let mixed = |name: &str, service: &str| {
-        Ingress::new("default", name)
-            .host("mixed.test")
-            .path("/", service, 80)
-    };
     fixture.manifests.ingress(
         &Ingress::new("default", "web")
             .host(HOST)
             .path("/", "web", 80),
     )?;
-    fixture.manifests.ingress(&mixed("mixed", "main"))?;
-    let canary = mixed("canary", "other")
-        .annotation("canary", "true")
-        .annotation("canary-weight", "10");
-    fixture
-        .manifests
-        .ingress(&canary.annotation("backend-protocol", "HTTPS"))?;
+    let grpc = Ingress::new("default", "grpc")
+        .host("grpc.test")
+        .path("/", "web", 80)
+        .annotation("backend-protocol", "GRPC")
+        .annotation("auth-url", "http://auth.test/")
+        .annotation("auth-response-headers", &format!("x-{}", "n".repeat(200)));
+    fixture.manifests.ingress(&grpc)?;
     let sluice = start(&fixture).await?;
-    let said = "route mixed.test/: backend-protocol: another one for a part of the requests";
+    let said = "route grpc.test/: a text longer than nginx reads";
     ensure!(
         sluice.log().lines().iter().any(|line| line.contains(said)),
         "{}",

@@ -17,17 +17,20 @@ use sluice_tests::tls::{ClientTls, Identity};
 use sluice_tests::wait;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
+use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
     a_chain_is_as_long_as_the_ingress_says,
     an_open_connection_ends_with_the_authority_that_vouched_for_it,
     an_open_connection_ends_with_the_revocation_of_its_certificate,
+    without_its_authorities_nothing_of_a_host_is_open,
 );
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
 const SERIAL: u64 = 7;
+/// Paths of a host: of the Ingress that guards it, of another one of its namespace, and of another namespace.
+const PATHS: [&str; 3] = ["/", "/plain", "/foreign"];
 
 fn params(name: &str) -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
@@ -72,11 +75,15 @@ fn client(root: &Authority, between: usize) -> Result<Identity> {
     })
 }
 
-fn store(manifests: &Manifests, entries: &Value) -> Result<()> {
-    manifests.object(&json!({
+fn secret(entries: &Value) -> Value {
+    json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": OWNER, "name": "ca"},
         "stringData": entries,
-    }))
+    })
+}
+
+fn store(manifests: &Manifests, entries: &Value) -> Result<()> {
+    manifests.object(&secret(entries))
 }
 
 fn ingress(manifests: &Manifests, name: &str, depth: &str) -> Result<()> {
@@ -89,9 +96,13 @@ fn ingress(manifests: &Manifests, name: &str, depth: &str) -> Result<()> {
 }
 
 async fn connect(sluice: &Sluice, host: &str, identity: &Identity) -> Result<Connection> {
+    dial(sluice, host, Some(identity)).await
+}
+
+async fn dial(sluice: &Sluice, host: &str, identity: Option<&Identity>) -> Result<Connection> {
     let tls = ClientTls {
         sni: Some(host.to_owned()),
-        identity: Some(identity.clone()),
+        identity: identity.cloned(),
         ..ClientTls::default()
     };
     let dial = Dial {
@@ -199,4 +210,64 @@ async fn an_open_connection_ends_with_the_revocation_of_its_certificate(
         json!({"ca.crt": root.pem(), "ca.crl": list}),
     );
     is_refused_after(plane, change, &client(&root, 0)?).await
+}
+
+/// Statuses of all paths, for a client that says in a header that it was verified.
+async fn statuses(sluice: &Sluice, identity: Option<&Identity>) -> Result<[u16; 3]> {
+    let mut found = [0; 3];
+    for (path, status) in PATHS.iter().zip(&mut found) {
+        let request = Request::get("web.test", path).header("ssl-client-verify", "SUCCESS");
+        let mut connection = dial(sluice, "web.test", identity).await?;
+        *status = connection.send(&request).await?.status;
+    }
+    Ok(found)
+}
+
+/// Waits until a client without a certificate gets these; on the way no path is open to it.
+async fn become_for_strangers(sluice: &Sluice, expected: u16, when: &str) -> Result<()> {
+    let mut opened = None;
+    let found = async || {
+        // nginx closes connections of before.
+        let found = statuses(sluice, None).await.ok()?;
+        if found.contains(&200) {
+            opened = Some(found);
+        }
+        (opened.is_some() || found == [expected; 3]).then_some(())
+    };
+    wait::until(&format!("{expected} {when}"), found).await?;
+    ensure!(opened.is_none(), "{when}: {opened:?}");
+    Ok(())
+}
+
+async fn without_its_authorities_nothing_of_a_host_is_open(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let manifests = &tenants.manifests;
+    let root = root("root")?;
+    let good = json!({"ca.crt": root.pem()});
+    let unreadable = json!({"ca.crt": root.pem(), "ca.crl": "nonsense"});
+    store(manifests, &good)?;
+    ingress(manifests, "web", "1")?;
+    for (namespace, name, path) in [(OWNER, "plain", PATHS[1]), (FOREIGN, "foreign", PATHS[2])] {
+        let beside = Ingress::new(namespace, name).host("web.test");
+        manifests.ingress(&beside.path(path, "web", 80))?;
+    }
+    let sluice = plane.options(manifests).start().await?;
+    let client = client(&root, 0)?;
+    becomes(&sluice, "web.test", &client, 200).await?;
+    ensure!(statuses(&sluice, Some(&client)).await? == [200; 3]);
+    let place = tenants.received.len();
+    become_for_strangers(&sluice, 400, "with authorities").await?;
+    manifests.remove_object(&secret(&good))?;
+    become_for_strangers(&sluice, 503, "without the Secret").await?;
+    ensure!(statuses(&sluice, Some(&client)).await? == [503; 3]);
+    store(manifests, &good)?;
+    become_for_strangers(&sluice, 400, "with the Secret again").await?;
+    ensure!(
+        tenants.received.len() == place,
+        "{plane:?}: a pod was asked"
+    );
+    becomes(&sluice, "web.test", &client, 200).await?;
+    store(manifests, &unreadable)?;
+    become_for_strangers(&sluice, 503, "with a list that cannot be read").await?;
+    sluice.stop()
 }

@@ -1,5 +1,5 @@
-//! R6: what an authentication service tells pods in a header, no client tells them in its place, whoever lets it in and however
-//! its request goes on.
+//! R6: what an authentication service tells pods in a header, no client tells them in its place or takes from them, whoever lets it in
+//! and however its request goes on.
 
 mod error_services;
 mod fixture;
@@ -174,6 +174,11 @@ async fn clients_cannot_forge_auth_response_headers(plane: Plane) -> Result<()> 
             // Copies may come later.
             let arrived = async || (fixture.received.len() > place).then_some(());
             wait::until(name, arrived).await?;
+            let told = fixture.received(place, "connection");
+            ensure!(
+                told.iter().all(|told| names_no_header(told)),
+                "{name}: {told:?}"
+            );
             // Its service is the operator's, which says nothing of users.
             let users = if name == GLOBAL_AUTH {
                 Vec::new()
@@ -194,6 +199,13 @@ async fn clients_cannot_forge_auth_response_headers(plane: Plane) -> Result<()> 
     }
     ensure_no_forged_header_arrived(&fixture).await?;
     sluice.stop()
+}
+
+/// A pod that is a proxy takes away what `Connection` names.
+fn names_no_header(told: &str) -> bool {
+    let options = told.split_once(": ").unwrap_or_default().1;
+    let mut options = options.split(',').map(str::trim);
+    options.all(|option| ["upgrade", "keep-alive", "close"].contains(&option))
 }
 
 /// In every form that a request may have: plain, for a canary, as a preflight, and to be upgraded.
@@ -218,8 +230,9 @@ async fn all_requests(sluice: &Sluice, name: &str, path: &str) -> Result<()> {
             ..plain().body("a body")
         },
         plain()
-            .header("connection", "Upgrade")
+            .header("connection", "Upgrade, X-User, X-Group, X-Real-Ip")
             .header("upgrade", "websocket"),
+        plain().header("connection", "close, X-User, X-Group, X-Real-Ip"),
     ];
     for request in requests {
         let answer = send(sluice, &request).await?;

@@ -119,13 +119,27 @@ async fn path_of_slashes_passes_no_guard_of_the_root(plane: Plane) -> Result<()>
 
 /// `$scheme` is that of the connection, whoever is believed.
 async fn claimed_scheme_passes_no_guard(plane: Plane) -> Result<()> {
+    let guards = |data: Value| {
+        [
+            settings(&data),
+            with_snippet("plain", "if ($scheme = http) { return 403; }"),
+            with_snippet("not-tls", "if ($scheme != https) { return 403; }"),
+            with_snippet("open", ""),
+        ]
+    };
     let tenants = Tenants::start().await?;
-    let objects = [
-        settings(&json!({"use-forwarded-headers": "true", "proxy-real-ip-cidr": "10.0.0.0/8"})),
-        with_snippet("plain", "if ($scheme = http) { return 403; }"),
-        with_snippet("not-tls", "if ($scheme != https) { return 403; }"),
-        with_snippet("open", ""),
-    ];
+    let by_port = guards(json!({"use-proxy-protocol": "true"}));
+    tenants.write("all.yaml", &by_port)?;
+    let sluice = started(plane, &tenants).await?;
+    let line = "PROXY TCP4 192.0.2.7 192.0.2.8 1111 443";
+    until_served(line, &sluice, "open.test").await?;
+    for name in ["plain.test", "not-tls.test"] {
+        let status = behind(line, sluice.http(), name).await?;
+        ensure!(matches!(status, Some(403 | 503)), "{name}: {status:?}");
+    }
+    sluice.stop()?;
+    let objects =
+        guards(json!({"use-forwarded-headers": "true", "proxy-real-ip-cidr": "10.0.0.0/8"}));
     tenants.write("all.yaml", &objects)?;
     let sluice = started(plane, &tenants).await?;
     sluice.wait_for_status("open.test", "/", 200).await?;

@@ -1,5 +1,5 @@
 //! R6: what an Ingress guards and does not serve, because it is lost as a whole or because of a path, is taken by no other Ingress
-//! of its namespace. What guards nothing and is lost changes nothing for others.
+//! of its namespace, and what it guards of a host as a whole by none. What guards nothing and is lost changes nothing for others.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ on_every_plane!(paths_of_an_unserved_protected_ingress_are_never_open);
 
 const WORD: &str = "unwanted";
 const RULES: usize = 1000;
+const WHOLE: &[&str] = &["/admin", "/admin/x", "/", "/other", "/foreign"];
 
 /// A way in which an Ingress of one path is not served, or its path.
 struct Case {
@@ -41,6 +42,11 @@ fn annotate(ingress: &mut Value, name: &str, value: &str) {
         value.into();
 }
 
+/// Beyond what is read.
+fn lengthen(ingress: &mut Value) {
+    ingress["metadata"]["annotations"]["example.com/large"] = "x".repeat(257 * 1024).into();
+}
+
 /// Other rules, before the one with the path or after it.
 fn add_rules(ingress: &mut Value, is_first: bool) {
     let filler = json!({"host": "filler.test"});
@@ -68,7 +74,11 @@ const CASES: &[Case] = &[
     Case { loses: |ingress| annotate(ingress, "rewrite-target", "/unwanted"), ..CASE },
     Case { loses: |_| (), guard: Some(("auth-url", "http://unwanted.owner.svc/")), ..CASE },
     Case { loses: |_| (), guard: Some(("configuration-snippet", "deny all; # unwanted")), ..CASE },
-    Case { loses: |ingress| ingress["metadata"]["annotations"]["example.com/large"] = "x".repeat(257 * 1024).into(), always: true, ..CASE },
+    Case { loses: lengthen, always: true, ..CASE },
+    // A guard of the whole host, which its namespace owns.
+    Case { loses: |ingress| { annotate(ingress, "auth-tls-match-cn", "CN=me"); lengthen(ingress); }, always: true, taken: WHOLE, open: &[], ..CASE },
+    Case { loses: |ingress| annotate(ingress, "auth-tls-secret", WORD), always: true, taken: WHOLE, open: &[], ..CASE },
+    Case { loses: |ingress| add_rules(ingress, false), guard: Some(("auth-tls-secret", "owner/absent")), taken: WHOLE, open: &[], ..CASE },
     Case { path: "/admin/{x}", beside: Some("/admin/"), taken: &["/admin/%7Bx%7D", "/admin/%7bx%7d/y", "/admin/x"], open: &["/", "/other", "/administrator", "/foreign"], ..CASE },
     Case { path: "/admin[1]", taken: &["/admin%5B1%5D", "/"], open: &["/foreign"], ..CASE },
     Case { path: "/admin?", taken: &["/admin%3F", "/"], open: &["/foreign"], ..CASE },

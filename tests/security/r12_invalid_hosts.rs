@@ -10,6 +10,7 @@ use sluice_tests::wait;
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
+    host_is_answered_by_its_owner_in_every_form,
     invalid_host_takes_no_requests,
     no_redirect_names_a_port_that_is_none,
     word_of_the_data_plane_is_a_host,
@@ -97,6 +98,37 @@ const UNCLAIMED_HOSTS: [&str; 6] = [
     "localhost",
     "127.0.0.1",
 ];
+
+/// A data plane looks at a host more than once, without its port and with it, and each look has to find the same one.
+async fn host_is_answered_by_its_owner_in_every_form(plane: Plane) -> Result<()> {
+    const HOSTS: [(&str, &str); 5] = [
+        ("exact.test", OWNER),
+        ("a.wild.test", OWNER),
+        ("a.b.wild.test", FOREIGN),
+        ("wild.test", FOREIGN),
+        ("other.test", FOREIGN),
+    ];
+    const ENDS: [&str; 8] = ["", ".", ":", ".:", ":80", ".:80", ":8080", ":0"];
+    let tenants = Tenants::start().await?;
+    let named = Ingress::new(OWNER, "named").host("exact.test");
+    let named = named.path("/", "web", 80).host("*.wild.test");
+    let others = Ingress::new(FOREIGN, "others").path("/", "web", 80);
+    let objects = [named.path("/", "web", 80).to_json(), others.to_json()];
+    tenants.write("all.yaml", &objects)?;
+    let sluice = plane.options(&tenants.manifests).start().await?;
+    for (host, owner) in HOSTS {
+        sluice.wait_for_pod(host, owner).await?;
+        for name in [host.to_owned(), host.to_uppercase()] {
+            for end in ENDS {
+                let asked = format!("{name}{end}");
+                let page = http::get(sluice.http(), &asked, "/").await?;
+                let (status, pod) = (page.status, page.pod());
+                ensure!(pod == Some(owner), "{asked}: {status} {pod:?}");
+            }
+        }
+    }
+    sluice.stop()
+}
 
 /// It is served, and so is what comes after it.
 async fn word_of_the_data_plane_is_a_host(plane: Plane) -> Result<()> {

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
-use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::connection::Connection;
 use crate::manifests::{Ingress, Manifests};
@@ -52,6 +52,16 @@ impl Pair {
         })
     }
 
+    /// One from files.
+    fn kept(certificate: &str, key: &str) -> Result<Pair> {
+        let der = CertificateDer::from_pem_slice(certificate.as_bytes()).context("certificate")?;
+        Ok(Pair {
+            der: der.to_vec(),
+            pem: certificate.to_owned(),
+            key: key.to_owned(),
+        })
+    }
+
     /// For a pod's side of TLS.
     pub fn identity(&self) -> Result<Identity> {
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).context("key")?;
@@ -72,6 +82,23 @@ impl Pair {
         pair.store(manifests, secret)?;
         Ok(pair)
     }
+}
+
+/// Names, and certificates of `NAME.test` with a key that ring does not make.
+pub fn unusual() -> Result<Vec<(&'static str, Pair)>> {
+    macro_rules! files {
+        ($($name:literal),+) => {
+            [$((
+                $name,
+                include_str!(concat!("../../controller/translate/syntax/keys/", $name, ".pem")),
+                include_str!(concat!("../../controller/translate/syntax/keys/", $name, ".key")),
+            )),+]
+        };
+    }
+    files!("p-521", "p-256-alone", "rsa-2049", "rsa-8192")
+        .into_iter()
+        .map(|(name, certificate, key)| Ok((name, Pair::kept(certificate, key)?)))
+        .collect()
 }
 
 /// Puts whatever this is into a Secret for TLS.

@@ -61,10 +61,10 @@ impl Dial {
 
     /// Connects.
     pub async fn connect(&self) -> Result<Dialled> {
-        if let Some(name) = self.absolute_name() {
+        if let Some(name) = self.openssl_name() {
             ensure!(
                 self.proxy_line.is_none(),
-                "an absolute server name behind a PROXY line"
+                "such a server name behind a PROXY line"
             );
             return openssl::connect(self.addr, name).await;
         }
@@ -93,12 +93,10 @@ impl Dial {
         })
     }
 
-    /// A server name with a dot at its end: only [`openssl`] sends it.
-    pub fn absolute_name(&self) -> Option<&str> {
-        self.tls
-            .as_ref()?
-            .sni
-            .as_deref()
-            .filter(|name| name.ends_with('.'))
+    /// A server name with a dot at its end, or with a control character: only [`openssl`] sends it.
+    pub fn openssl_name(&self) -> Option<&str> {
+        let name = self.tls.as_ref()?.sni.as_deref()?;
+        let is_odd = name.ends_with('.') || name.contains(char::is_control);
+        is_odd.then_some(name)
     }
 }

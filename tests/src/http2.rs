@@ -1,4 +1,4 @@
-//! Requests over HTTP/2, as a browser or a gRPC client sends them.
+//! Requests over HTTP/2, as a browser or a gRPC client sends them; and as nobody should.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::header::{CONTENT_TYPE, HOST, TE};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::AbortHandle;
 
 use crate::dial::Stream;
@@ -15,6 +16,12 @@ use crate::http::{Request, Response};
 
 /// A gRPC message without content: not compressed, no bytes.
 const EMPTY_MESSAGE: &[u8] = &[0; 5];
+
+/// Kinds of frames.
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
 
 /// An open connection, for one request after the other; a clone sends its own beside them. It ends with the last of them.
 #[derive(Clone, Debug)]
@@ -79,6 +86,49 @@ pub async fn send(
         .await
 }
 
+/// Sends a request without a body whose fields, also those that begin with a colon, are exactly these; each is shorter than 127 bytes.
+/// Returns once the server has said something to it, or has ended the connection.
+pub async fn send_fields(mut stream: Box<dyn Stream>, fields: &[(&str, &str)]) -> Result<()> {
+    /// Literals without a table, not compressed.
+    const LITERAL: u8 = 0;
+    let mut block = Vec::new();
+    for (name, value) in fields {
+        block.push(LITERAL);
+        for text in [name, value] {
+            let length = u8::try_from(text.len()).ok().filter(|length| *length < 127);
+            block.push(length.context("a long text")?);
+            block.extend_from_slice(text.as_bytes());
+        }
+    }
+    let mut sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    let (whole, stream_id) = (5, 1);
+    sent.extend(frame(SETTINGS, 0, 0, &[])?);
+    sent.extend(frame(HEADERS, whole, stream_id, &block)?);
+    stream.write_all(&sent).await?;
+    loop {
+        let mut head = [0; 9];
+        if stream.read_exact(&mut head).await.is_err() {
+            return Ok(());
+        }
+        let [high, middle, low, kind, ..] = head;
+        let length = u32::from_be_bytes([0, high, middle, low]);
+        let mut payload = vec![0; length.try_into()?];
+        let is_whole = stream.read_exact(&mut payload).await.is_ok();
+        if !is_whole || [HEADERS, RST_STREAM, GOAWAY].contains(&kind) {
+            return Ok(());
+        }
+    }
+}
+
+fn frame(kind: u8, flags: u8, stream_id: u32, payload: &[u8]) -> Result<Vec<u8>> {
+    let [_, length @ ..] = u32::try_from(payload.len())?.to_be_bytes();
+    let mut frame = length.to_vec();
+    frame.extend([kind, flags]);
+    frame.extend(stream_id.to_be_bytes());
+    frame.extend_from_slice(payload);
+    Ok(frame)
+}
+
 /// The first `Host` is the `:authority`; others go out as they are.
 fn to_hyper(request: &Request, secure: bool, grpc: bool) -> Result<hyper::Request<Full<Bytes>>> {
     let authority = request
@@ -138,5 +188,23 @@ mod tests {
             (200, Some("0"))
         );
         assert_eq!((answer.pod(), answer.body.len()), (Some("grpcbin-0"), 5));
+    }
+
+    #[tokio::test]
+    async fn fields_arrive_as_they_are() {
+        let network = Network::reserve().unwrap();
+        let pods = Echo::start_all("grpcbin", &network.pods(1)).await.unwrap();
+        for (scheme, is_taken) in [("http", true), ("a\nb", false)] {
+            let fields = [
+                (":method", "GET"),
+                (":scheme", scheme),
+                (":authority", "echo"),
+                (":path", "/"),
+            ];
+            let before = pods[0].hits();
+            let dialled = Dial::plain(pods[0].addr()).connect().await.unwrap();
+            send_fields(dialled.stream, &fields).await.unwrap();
+            assert_eq!(pods[0].hits() > before, is_taken, "{scheme:?}");
+        }
     }
 }

@@ -18,10 +18,11 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName,
 use tokio_rustls::rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use tokio_rustls::rustls::{
     ClientConfig, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, ServerConfig,
-    SignatureScheme,
+    SignatureScheme, SupportedProtocolVersion,
 };
 
 pub use tokio_rustls::rustls::CipherSuite;
+pub use tokio_rustls::rustls::version::{TLS12, TLS13};
 
 /// A certificate (its chain, in DER) and its key.
 #[derive(Debug)]
@@ -103,18 +104,19 @@ pub(crate) async fn handshake(stream: TcpStream, tls: &ClientTls) -> Result<TlsS
 
 /// A pod's side: HTTP/2 and HTTP/1.1; a client's certificate is asked for, never demanded, and not checked.
 pub fn server_config(identity: Identity) -> Result<Arc<ServerConfig>> {
-    server_config_of(identity, None)
+    server_config_of(identity, None, &[&TLS12, &TLS13])
 }
 
-/// The same with one cipher alone, if it is named.
+/// The same with one cipher alone, if it is named, and with these versions.
 pub fn server_config_of(
     identity: Identity,
     cipher: Option<CipherSuite>,
+    versions: &[&'static SupportedProtocolVersion],
 ) -> Result<Arc<ServerConfig>> {
     let provider = provider(cipher);
     let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_protocol_versions(versions)?
         .with_client_cert_verifier(verifier)
         .with_single_cert(identity.chain, identity.key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -129,11 +131,17 @@ fn provider(cipher: Option<CipherSuite>) -> Arc<CryptoProvider> {
     Arc::new(provider)
 }
 
-/// Checks that the other side has the key of its certificate, and nothing else.
+/// Checks that the other side has the key of its certificate, and nothing else; of P-521 not even that, which ring does not have.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
 type Verified = Result<HandshakeSignatureValid, Error>;
+
+/// True if the key is on a curve that ring does not have. With TLS 1.2 no signature says so.
+fn is_p_521(certificate: &CertificateDer<'_>) -> bool {
+    const NAME: &[u8] = &[0x2b, 0x81, 4, 0, 0x23];
+    certificate.windows(NAME.len()).any(|part| part == NAME)
+}
 
 impl AnyCertificate {
     fn tls12(
@@ -142,6 +150,9 @@ impl AnyCertificate {
         of: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Verified {
+        if is_p_521(of) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         verify_tls12_signature(
             message,
             of,
@@ -156,6 +167,9 @@ impl AnyCertificate {
         of: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Verified {
+        if is_p_521(of) {
+            return Ok(HandshakeSignatureValid::assertion());
+        }
         verify_tls13_signature(
             message,
             of,
@@ -165,7 +179,9 @@ impl AnyCertificate {
     }
 
     fn schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        let mut schemes = self.0.signature_verification_algorithms.supported_schemes();
+        schemes.push(SignatureScheme::ECDSA_NISTP521_SHA512);
+        schemes
     }
 }
 

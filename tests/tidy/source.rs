@@ -255,6 +255,17 @@ fn tokio_and_kube_stay_where_they_belong() {
     }
 }
 
+/// R7: Prometheus' crate knows a series by a hash of its label values, joined: those of `shop1/web` and `shop/1web` would be one.
+#[test]
+fn label_values_are_told_apart_as_they_are_and_not_joined() {
+    let words = ["GaugeVec", "CounterVec", "HistogramVec", "MetricVec"];
+    none_uses(
+        sources("controller"),
+        &words,
+        "use Series (controller/metrics/src/series.rs)",
+    );
+}
+
 /// A task that nobody watches is one that nobody misses. What a server starts for one connection is in a `JoinSet` of its own.
 #[test]
 fn every_task_of_the_controller_has_a_name_and_is_watched() {

@@ -1,24 +1,23 @@
-//! Ciphers of TLS 1.2 that an Ingress names, in every data plane: those of its clients, and those towards its pods.
+//! TLS of hosts, in every data plane: ciphers of TLS 1.2 that they name, and certificates with keys of every kind.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::json;
-use sluice_tests::certificate::{Pair, presented};
+use sluice_tests::certificate::{Pair, presented, presents, unusual};
 use sluice_tests::connection::Connection;
 use sluice_tests::dial::Dial;
-use sluice_tests::echo::{Echo, EchoIdentity, Setup, Speaks};
 use sluice_tests::manifests::Ingress;
-use sluice_tests::ports::Network;
 use sluice_tests::sluice::{Options, Sluice};
-use sluice_tests::tls::{CipherSuite, ClientTls, server_config_of};
+use sluice_tests::tls::{CipherSuite, ClientTls};
 
-use crate::fixture::{Fixture, page};
+use crate::fixture::Fixture;
 
 const AES_128: CipherSuite = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256;
-const AES_256: CipherSuite = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384;
-const NAME_OF_AES_128: &str = "ECDHE-ECDSA-AES128-GCM-SHA256";
-const NAME_OF_AES_256: &str = "ECDHE-ECDSA-AES256-GCM-SHA384";
+pub(super) const AES_256: CipherSuite = CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384;
+pub(super) const NAME_OF_AES_128: &str = "ECDHE-ECDSA-AES128-GCM-SHA256";
+pub(super) const NAME_OF_AES_256: &str = "ECDHE-ECDSA-AES256-GCM-SHA384";
 
-/// A host takes the ciphers that it names, whatever certificate it presents, and the others those of all.
+/// A host takes the ciphers that it names, whatever certificate it presents, and the others those of all. Any key that both data planes
+/// take presents its certificate.
 pub(crate) async fn hosts_accept_their_ciphers(data_plane: &str) -> Result<()> {
     let fixture = Fixture::start(1, 1).await?;
     let all: Vec<&str> = HOSTS
@@ -41,6 +40,12 @@ pub(crate) async fn hosts_accept_their_ciphers(data_plane: &str) -> Result<()> {
         }
         fixture.manifests.object(&ingress)?;
     }
+    let unusual = unusual()?;
+    for (name, pair) in &unusual {
+        pair.store(&fixture.manifests, name)?;
+        let host = format!("{name}.test");
+        fixture.manifests.object(&presented(name, &host, name))?;
+    }
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "sluice"},
         "data": {"ssl-ciphers": format!("{NAME_OF_AES_128}:{NAME_OF_AES_256}")}});
     fixture.manifests.object(&map)?;
@@ -58,6 +63,9 @@ pub(crate) async fn hosts_accept_their_ciphers(data_plane: &str) -> Result<()> {
             accepts(&sluice, &name, AES_256).await,
         ];
         ensure!(accepted == *expected, "{host}: {accepted:?}");
+    }
+    for (name, pair) in &unusual {
+        presents(&sluice, &format!("{name}.test"), pair).await?;
     }
     sluice.stop()
 }
@@ -84,60 +92,4 @@ async fn accepts(sluice: &Sluice, host: &str, cipher: CipherSuite) -> bool {
     })
     .await
     .is_ok()
-}
-
-/// Pods are offered the ciphers that their Ingress names.
-pub(crate) async fn pods_are_offered_ciphers(data_plane: &str) -> Result<()> {
-    let (fixture, network) = (Fixture::start(1, 1).await?, Network::reserve()?);
-    let pair = Pair::renew(&fixture.manifests, "pair", &["pod.test"])?;
-    let tls = Some(server_config_of(pair.identity()?, Some(AES_256))?);
-    let setup = Setup {
-        tls,
-        speaks: Speaks::Tls,
-        ..Setup::default()
-    };
-    let identity = EchoIdentity::of("secure", "secure-0");
-    let pod = Echo::start_with(network.pod(0), identity, setup).await?;
-    fixture
-        .manifests
-        .service("default", "secure", 443, &[pod.addr()])?;
-    for (host, ciphers) in [
-        ("right", NAME_OF_AES_256.to_owned()),
-        (
-            "both",
-            format!("{NAME_OF_AES_128}:NONSENSE:{NAME_OF_AES_256}"),
-        ),
-        ("wrong", NAME_OF_AES_128.to_owned()),
-        ("usual", "DEFAULT".to_owned()),
-    ] {
-        let ingress = Ingress::new("default", host)
-            .host(&format!("{host}.test"))
-            .path("/", "secure", 443);
-        let ingress = ingress.annotation("backend-protocol", "HTTPS");
-        let ingress = ingress.annotation("proxy-ssl-secret", "default/pair");
-        fixture
-            .manifests
-            .ingress(&ingress.annotation("proxy-ssl-ciphers", &ciphers))?;
-    }
-    let sluice = Options::new(&fixture.manifests)
-        .data_plane(data_plane)
-        .start()
-        .await?;
-    for host in ["right.test", "both.test", "usual.test"] {
-        sluice
-            .wait_for_status(host, "/", 200)
-            .await
-            .with_context(|| host.to_owned())?;
-    }
-    let wrong = sluice.get("wrong.test", "/").await?;
-    ensure!([502, 503].contains(&wrong.status), "{wrong:?}");
-    let named = "default/both: annotation proxy-ssl-ciphers: expected ciphers";
-    ensure!(
-        sluice.log().lines().iter().any(|line| line.contains(named)),
-        "{}",
-        sluice.log().tail()
-    );
-    let plain = Connection::open(sluice.http()).await?.send(&page()).await?;
-    ensure!(plain.status == 200, "{plain:?}");
-    sluice.stop()
 }

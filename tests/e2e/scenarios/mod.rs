@@ -19,3 +19,4 @@ pub(crate) mod response_patterns;
 pub(crate) mod response_rewrite;
 pub(crate) mod tracing;
 pub(crate) mod uploads;
+pub(crate) mod upstream_tls;

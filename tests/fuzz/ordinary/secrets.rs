@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use serde_json::{Map, Value, json};
-use sluice_tests::certificate::Pair;
+use sluice_tests::certificate::{Pair, unusual};
 
 /// Names of Secrets in Ingresses.
 pub(crate) const NAMES: &[&str] = &[
@@ -22,6 +22,8 @@ pub(crate) const NAMES: &[&str] = &[
 struct Known {
     good: Pair,
     other: Pair,
+    /// Keys that only some libraries read.
+    unusual: Vec<(&'static str, Pair)>,
     authority: String,
 }
 
@@ -34,6 +36,7 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     Known {
         good: pair("shop.test"),
         other: pair("*.shop.test"),
+        unusual: unusual().unwrap(),
         authority,
     }
 });
@@ -63,6 +66,18 @@ pub(crate) fn secrets(namespace: &'static str) -> impl Strategy<Value = Vec<Valu
 }
 
 fn certificate() -> impl Strategy<Value = Map<String, Value>> {
+    let Known {
+        good,
+        other,
+        unusual,
+        ..
+    } = &*KNOWN;
+    let unusual: Vec<&Pair> = unusual.iter().map(|(_, pair)| pair).collect();
+    let unusual = select(unusual).prop_flat_map(|pair| pair_of(pair, good));
+    prop_oneof![4 => pair_of(good, other), 1 => unusual]
+}
+
+fn pair_of(good: &'static Pair, other: &'static Pair) -> impl Strategy<Value = Map<String, Value>> {
     let half = |text: &str| text.get(..text.len() / 2).unwrap_or_default().to_owned();
     let texts = |text: &str, other: &str| {
         vec![
@@ -79,7 +94,6 @@ fn certificate() -> impl Strategy<Value = Map<String, Value>> {
             format!("# comment\n{text}\n\n"),
         ]
     };
-    let Known { good, other, .. } = &*KNOWN;
     (
         select(texts(&good.pem, &other.pem)),
         select(texts(&good.key, &other.key)),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Network;
@@ -19,6 +20,8 @@ on_every_plane!(
     upgrade_does_not_bypass_the_body_limit,
     websocket_data_has_no_body_limit,
     error_page_of_a_denied_client_is_no_tunnel,
+    no_pod_is_asked_to_speak_another_http,
+    nothing_behind_an_upgrade_gets_past_a_guard,
 );
 
 /// Bytes that the limits below allow, and more than any of them.
@@ -249,6 +252,97 @@ async fn websocket_data_has_no_body_limit(plane: Plane) -> Result<()> {
         );
     }
     socket.pod.abort();
+    sluice.stop()
+}
+
+/// No policy of a path would see what is said in it. Pods that agree by themselves are common (`h2c`).
+async fn no_pod_is_asked_to_speak_another_http(plane: Plane) -> Result<()> {
+    const OTHERS: [&str; 8] = [
+        "h2c",
+        "H2C",
+        "websocket, h2c",
+        "h2c,websocket",
+        "websocket , h2c , x",
+        "HTTP/2.0",
+        "TLS/1.2, HTTP/1.1",
+        "tls",
+    ];
+    let tenants = Tenants::start().await?;
+    let config_map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "sluice"},
+        "data": {"proxy-set-headers": "sluice/headers"},
+    });
+    // As operators copy it.
+    let headers = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "sluice", "name": "headers"},
+        "data": {"Upgrade": "$http_upgrade", "X-Set": "yes"},
+    });
+    let ingress = Ingress::new(OWNER, "web").host("web.test");
+    let ingress = ingress.path("/", "web", 80).to_json();
+    for objects in [
+        vec![ingress.clone()],
+        vec![ingress, config_map, headers],
+    ] {
+        tenants.write("all.yaml", &objects)?;
+        let flags = ["--configmap", "sluice/sluice"].map(str::to_owned).into();
+        let options = plane.options(&tenants.manifests).arguments(flags);
+        let sluice = options.start().await?;
+        sluice.wait_for_status("web.test", "/", 200).await?;
+        let ask = async |protocol: &str| {
+            let place = tenants.received.len();
+            let request = asking("GET", "web.test", protocol);
+            let settings = "AAMAAABkAAQCAAAAAAIAAAAA";
+            let request = request.header("HTTP2-Settings", settings);
+            http::send(sluice.http(), &request).await?;
+            let received = tenants.received.since(place).into_iter();
+            anyhow::Ok(
+                received
+                    .filter_map(|it| it.header("upgrade"))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        for protocol in OTHERS {
+            let asked = ask(protocol).await?;
+            ensure!(asked.is_empty(), "{protocol}: pods are asked for {asked:?}");
+        }
+        let asked = ask("websocket").await?;
+        ensure!(asked == ["websocket"], "{asked:?}");
+        sluice.stop()?;
+    }
+    Ok(())
+}
+
+/// To a pod that goes on in HTTP it would be the next request (CVE-2026-73548 of Envoy).
+async fn nothing_behind_an_upgrade_gets_past_a_guard(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
+    let ingress = |name: &str, path: &str| {
+        let ingress = Ingress::new(OWNER, name).host("web.test");
+        ingress.path(path, "web", 80)
+    };
+    let guarded = ingress("guarded", "/guarded").annotation("denylist-source-range", "0.0.0.0/0");
+    let all = [ingress("web", "/").to_json(), guarded.to_json()];
+    tenants.write("all.yaml", &all)?;
+    let sluice = plane.options(&tenants.manifests).start().await?;
+    sluice.wait_for_status("web.test", "/guarded", 403).await?;
+    sluice.wait_for_status("web.test", "/", 200).await?;
+    let behind = Request::get("web.test", "/guarded").to_bytes();
+    for (method, protocol) in PROTOCOLS {
+        let place = tenants.received.len();
+        let mut stream = TcpStream::connect(sluice.http()).await?;
+        let first = asking(method, "web.test", protocol).to_bytes();
+        stream.write_all(&[first, behind.clone()].concat()).await?;
+        let mut answer = Vec::new();
+        // Both sides may leave it open.
+        let read = stream.read_to_end(&mut answer);
+        let _ = tokio::time::timeout(Duration::from_millis(400), read).await;
+        ensure!(
+            answer.starts_with(b"HTTP/1.1 "),
+            "{method} {protocol}: no answer"
+        );
+        let received = tenants.received.since(place);
+        let paths: Vec<&str> = received.iter().map(|it| it.path.as_str()).collect();
+        ensure!(paths == ["/"], "{method} {protocol}: pods got {paths:?}");
+    }
     sluice.stop()
 }
 

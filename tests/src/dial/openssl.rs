@@ -1,5 +1,5 @@
 //! TLS by the `openssl` program, for what no library sends: a server name with a dot at its end, as a client does that
-//! was given an absolute name. (rustls, as browsers, takes the dot away; some clients do not.)
+//! was given an absolute name (rustls, as browsers, takes the dot away; some clients do not), and one that is no name.
 
 use std::net::SocketAddr;
 use std::pin::Pin;

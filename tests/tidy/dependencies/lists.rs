@@ -89,6 +89,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "serde",
             "serde_json",
             "sluice-syntax",
+            "sluice-xds-resource",
         ],
     ),
     // Ingresses come as the model: what is compared is HTTP.

@@ -77,7 +77,7 @@ impl Surroundings<'_> {
             proxy_line: when.proxy_header.clone(),
             tls,
         };
-        if dial.absolute_name().is_some() && !openssl::is_installed() {
+        if dial.openssl_name().is_some() && !openssl::is_installed() {
             bail!("a server name with a dot at its end needs the program `openssl`");
         }
         Ok(Prepared {

@@ -113,7 +113,7 @@ pub(crate) struct Clients {
     refused: RefusedPeers,
 }
 
-/// Whose connections are counted.
+/// Somebody with connections.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Client {
     Address(IpAddr),

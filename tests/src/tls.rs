@@ -131,17 +131,11 @@ fn provider(cipher: Option<CipherSuite>) -> Arc<CryptoProvider> {
     Arc::new(provider)
 }
 
-/// Checks that the other side has the key of its certificate, and nothing else; of P-521 not even that, which ring does not have.
+/// Checks that the other side has the key of its certificate, and nothing else.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
 type Verified = Result<HandshakeSignatureValid, Error>;
-
-/// True if the key is on a curve that ring does not have. With TLS 1.2 no signature says so.
-fn is_p_521(certificate: &CertificateDer<'_>) -> bool {
-    const NAME: &[u8] = &[0x2b, 0x81, 4, 0, 0x23];
-    certificate.windows(NAME.len()).any(|part| part == NAME)
-}
 
 impl AnyCertificate {
     fn tls12(
@@ -150,9 +144,6 @@ impl AnyCertificate {
         of: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Verified {
-        if is_p_521(of) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
         verify_tls12_signature(
             message,
             of,
@@ -167,9 +158,6 @@ impl AnyCertificate {
         of: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Verified {
-        if is_p_521(of) {
-            return Ok(HandshakeSignatureValid::assertion());
-        }
         verify_tls13_signature(
             message,
             of,
@@ -179,9 +167,7 @@ impl AnyCertificate {
     }
 
     fn schemes(&self) -> Vec<SignatureScheme> {
-        let mut schemes = self.0.signature_verification_algorithms.supported_schemes();
-        schemes.push(SignatureScheme::ECDSA_NISTP521_SHA512);
-        schemes
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }
 

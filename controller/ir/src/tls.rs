@@ -83,7 +83,7 @@ pub enum VerifyClient {
 }
 
 /// TLS settings for all clients. The defaults are ingress-nginx's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ServerTls {
     /// Lowest and highest version.
     pub versions: TlsVersions,
@@ -99,16 +99,4 @@ pub struct ServerTls {
     /// A handshake for a name that no server has fails.
     #[serde(skip_serializing_if = "is_default")]
     pub reject_unknown_names: bool,
-}
-
-impl Default for ServerTls {
-    fn default() -> Self {
-        ServerTls {
-            versions: TlsVersions::default(),
-            ciphers: Vec::new(),
-            curves: Vec::new(),
-            session_timeout: None,
-            reject_unknown_names: false,
-        }
-    }
 }

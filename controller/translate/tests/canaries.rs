@@ -288,7 +288,7 @@ fn a_default_backend_has_canaries_where_it_takes_requests() {
         ("", rule("", "web"), default("new")),
         ("", default("web"), both("b.test", "errors")),
         // Of one.
-        ("a.test", host_alone.clone(), rule("a.test", "new")),
+        ("a.test", host_alone, rule("a.test", "new")),
     ] {
         let main = ingress("main", &[], main);
         let canary = canary("canary", &[], of_canary);

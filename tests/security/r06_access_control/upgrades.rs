@@ -279,10 +279,7 @@ async fn no_pod_is_asked_to_speak_another_http(plane: Plane) -> Result<()> {
     });
     let ingress = Ingress::new(OWNER, "web").host("web.test");
     let ingress = ingress.path("/", "web", 80).to_json();
-    for objects in [
-        vec![ingress.clone()],
-        vec![ingress, config_map, headers],
-    ] {
+    for objects in [vec![ingress.clone()], vec![ingress, config_map, headers]] {
         tenants.write("all.yaml", &objects)?;
         let flags = ["--configmap", "sluice/sluice"].map(str::to_owned).into();
         let options = plane.options(&tenants.manifests).arguments(flags);

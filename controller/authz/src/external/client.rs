@@ -319,8 +319,9 @@ fn marked(check: &AuthzRequest, cdn_id: &str) -> anyhow::Result<HeaderValue> {
         own += u32::from(is_own);
         !is_own || own <= MOST_MARKS
     });
+    let kept = kept.map(<[u8]>::trim_ascii);
     let marks: Vec<&[u8]> = std::iter::once(mark.as_bytes()).chain(kept).collect();
-    Ok(HeaderValue::from_bytes(&marks.join(&b","[..]))?)
+    Ok(HeaderValue::from_bytes(&marks.join(&b", "[..]))?)
 }
 
 /// The client's own are not passed.

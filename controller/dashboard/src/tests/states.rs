@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// A canary of `main.example`, with a setting that is not supported.
+/// A canary of `main.example`, with a setting of its own that cannot be read.
 fn canary() -> Object {
     let annotations = [
         ("canary", "true"),
         ("canary-weight", "10"),
-        ("proxy-body-size", "much"),
+        ("load-balance", "much"),
     ];
     serving("canary", "main.example", "new", &annotations)
 }

@@ -106,7 +106,7 @@ fn checked(chain: &str, key: &str) -> Result<(Vec<String>, bool), String> {
         }
         Some(_) => Err("expected the key of the certificate in tls.key, got another one".to_owned()),
         None => Err(
-            "expected RSA of 2048 to 8192 bits, P-256, P-384, P-521 or Ed25519 in tls.key, got another or a broken key"
+            "expected RSA of 2048 to 8192 bits, P-256, P-384 or Ed25519 in tls.key, got another or a broken key"
                 .to_owned(),
         ),
     }

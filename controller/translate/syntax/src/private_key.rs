@@ -1,13 +1,13 @@
 //! Private keys of certificates: which public key is theirs, of those that every data plane takes.
 //!
 //! ```text
-//!   RSA of 2048 to 8192 bits --rsa.rs-->  P-256, P-384, Ed25519 --ring-->  P-521, and what ring does not read --curve.rs--> public key
+//!   RSA of 2048 to 8192 bits --rsa.rs--> public key <--ring-- P-256, P-384, Ed25519
 //! ```
 //!
 //! Envoy refuses a key whose numbers contradict each other, with everything in the same Secret, so they are compared here as BoringSSL
-//! does. ring leaves the exponent of RSA out of its comparison, and has neither P-521 nor RSA of more than 4096 bits.
+//! does. ring leaves the exponent of RSA out of its comparison, and has no RSA of more than 4096 bits. P-521, which it has not either, is
+//! not taken.
 
-mod curve;
 mod der;
 mod rsa;
 
@@ -16,8 +16,7 @@ use rustls::pki_types::PrivateKeyDer;
 
 /// Public key of a private one, as a SubjectPublicKeyInfo in DER; `None`: a data plane does not take it.
 pub(crate) fn public_key(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
-    let public = rsa::public_key(key).or_else(|| by_ring(key));
-    public.or_else(|| curve::public_key(key))
+    rsa::public_key(key).or_else(|| by_ring(key))
 }
 
 fn by_ring(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
@@ -42,14 +41,6 @@ mod tests {
     const RSA: (&str, &str) = (
         include_str!("../keys/rsa-8192.pem"),
         include_str!("../keys/rsa-8192.key"),
-    );
-    const P_521: (&str, &str) = (
-        include_str!("../keys/p-521.pem"),
-        include_str!("../keys/p-521.key"),
-    );
-    const ALONE: (&str, &str) = (
-        include_str!("../keys/p-256-alone.pem"),
-        include_str!("../keys/p-256-alone.key"),
     );
     const SHORTER: (&str, &str) = (
         include_str!("../keys/rsa-2049.pem"),
@@ -78,13 +69,9 @@ mod tests {
         public_key(&PrivateKeyDer::Pkcs1(der.into()))
     }
 
-    fn sec1(der: Vec<u8>) -> Option<Vec<u8>> {
-        public_key(&PrivateKeyDer::Sec1(der.into()))
-    }
-
     #[test]
     fn a_key_is_that_of_its_certificate() {
-        for (certificate, private) in [RSA, P_521, ALONE, SHORTER] {
+        for (certificate, private) in [RSA, SHORTER] {
             assert_eq!(public_key(&key(private)), Some(certified(certificate)));
         }
         assert_eq!(pkcs1(unwrapped(RSA.1)), Some(certified(RSA.0)));
@@ -130,35 +117,6 @@ mod tests {
     }
 
     #[test]
-    fn a_key_on_a_curve_names_its_own_public_key_or_none() {
-        let whole = unwrapped(P_521.1);
-        let parts = der::parts(&whole).unwrap();
-        let [version, secret, public] = parts.as_slice() else {
-            panic!("a version, the key and its public key");
-        };
-        let name = [&[0xa0, 7][..], &[6, 5, 0x2b, 0x81, 4, 0, 0x23]].concat();
-        let written = |parts: &[&[u8]]| sec1(der::sequence(parts));
-        let expected = Some(certified(P_521.0));
-        let (version, public) = (version.whole, public.whole);
-        assert_eq!(written(&[version, secret.whole, &name, public]), expected);
-        assert_eq!(written(&[version, secret.whole, &name]), expected);
-        // Nothing says which curve.
-        assert_eq!(written(&[version, secret.whole, public]), None);
-        let next = (BigUint::from_bytes_be(secret.content) + 1_u8).to_bytes_be();
-        let padded = [vec![0; 66 - next.len()], next].concat();
-        let next = der::value(der::OCTET_STRING, &padded);
-        assert_eq!(written(&[version, &next, &name, public]), None);
-        let other = written(&[version, &next, &name]);
-        assert!(other.is_some() && other != expected);
-        for none in [&[0; 66][..], &[0xff; 66], &[]] {
-            let none = der::value(der::OCTET_STRING, none);
-            assert_eq!(written(&[version, &none, &name]), None);
-        }
-        let two = der::value(der::INTEGER, &[2]);
-        assert_eq!(written(&[&two, secret.whole, &name, public]), None);
-    }
-
-    #[test]
     fn a_key_has_one_encoding() {
         let whole = unwrapped(RSA.1);
         // A length with a zero in front.
@@ -168,7 +126,6 @@ mod tests {
         assert_eq!(pkcs1([&whole[..], &[0]].concat()), None);
         for end in 0..64 {
             assert_eq!(pkcs1(whole[..end].to_vec()), None);
-            assert_eq!(sec1(whole[..end].to_vec()), None);
         }
     }
 

@@ -234,18 +234,18 @@ fn no_client_makes_an_auth_request_one_of_grpc() {
 fn an_auth_request_has_room_for_passes_whatever_marks_a_client_writes() {
     let cases: &[(&[&str], &str)] = &[
         (&[], "sluice-auth"),
-        (&["sluice"], "sluice-auth,sluice"),
+        (&["sluice"], "sluice-auth, sluice"),
         (
             &[
                 "a; v=1, sluice, sluice,sluice ; v=2",
                 "",
                 "sluice, sluice-b",
             ],
-            "sluice-auth,a; v=1, sluice, sluice, sluice-b",
+            "sluice-auth, a; v=1, sluice, sluice, sluice-b",
         ),
         (
             &["sluice, sluice, sluice; v=\"a, b\", c; v=\"\\\", sluice, d\""],
-            "sluice-auth,sluice, sluice, c; v=\"\\\", sluice, d\"",
+            "sluice-auth, sluice, sluice, c; v=\"\\\", sluice, d\"",
         ),
     ];
     for (sent, expected) in cases {

@@ -237,7 +237,7 @@ impl Publisher {
         match &self.nginx {
             Some(nginx) => nginx.probe(candidate).await,
             None => {
-                let scopes = self.routes.is_in_use(Discovery::Scopes);
+                let scopes = self.rendered.routes.is_in_use(Discovery::Scopes);
                 let discovery = if scopes {
                     Discovery::Scopes
                 } else {

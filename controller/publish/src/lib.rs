@@ -38,7 +38,7 @@ use std::time::Duration;
 use sluice_ir::Config;
 use sluice_translate::{Changes, Options, Report, Snapshot, Translation, Updated};
 use sluice_xds::render::moves_balancing;
-use sluice_xds::{Discovery, RouteCache, Settings, Update, publication};
+use sluice_xds::{Discovery, RoutingCache, Settings, Update, publication};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::block_in_place;
 use tokio::time::Instant;
@@ -88,7 +88,7 @@ pub struct Publisher {
     settings: Settings,
     served: Served,
     metrics: Controller,
-    routes: RouteCache,
+    rendered: RoutingCache,
     nginx: Option<Configurations>,
     unwritten: Unwritten,
     nginx_reports: NginxReports,
@@ -119,7 +119,7 @@ impl Publisher {
         report_log: ReportLog,
         (names, checks): (Names, Checks),
     ) -> Self {
-        let (routes, nginx) = (RouteCache::default(), None);
+        let (rendered, nginx) = (RoutingCache::default(), None);
         let (unsupported_by_nginx, refused_resources, ready, removals) =
             (Vec::new(), Vec::new(), false, None);
         let (translation, snapshot, effective) = Default::default();
@@ -143,7 +143,7 @@ impl Publisher {
             settings,
             served,
             metrics,
-            routes,
+            rendered,
             nginx,
             unwritten,
             nginx_reports,
@@ -345,7 +345,7 @@ impl Publisher {
             let config = &*fault::for_envoys(config);
             let mut batch = Batch::new(&self.served.store);
             let routing = publication::routing_with(
-                &mut self.routes,
+                &mut self.rendered,
                 config,
                 &self.settings,
                 Instant::now().into_std(),
@@ -353,7 +353,7 @@ impl Publisher {
             );
             #[cfg(debug_assertions)]
             let routing = fault::spoil(routing);
-            let scopes = self.routes.is_in_use(Discovery::Scopes);
+            let scopes = self.rendered.routes.is_in_use(Discovery::Scopes);
             self.served.log.publish(|log| {
                 log.name_hosts(scopes);
                 log.advance(before, config)
@@ -362,7 +362,7 @@ impl Publisher {
             let generation = batch.publish();
             self.feedback.await_generation(generation);
             self.acknowledgements.published(generation);
-            self.metrics.rendered(&self.routes);
+            self.metrics.rendered(&self.rendered.routes);
             self.metrics.published(self.served.log.content());
         }
         let removals = publication::removals(before, config);

@@ -15,6 +15,7 @@ mod probe;
 pub mod publication;
 pub mod render;
 mod rendered;
+mod routing_cache;
 mod server_name_matcher;
 mod settings;
 
@@ -23,6 +24,7 @@ pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use probe::Probe;
 pub use render::{Discovery, HTTPS, RouteCache};
 pub use rendered::RenderedResources;
+pub use routing_cache::RoutingCache;
 pub use settings::{
     BACKEND_HEADER, CLIENT_METADATA, CONNECTING_TAG, CONTROLLER_CLUSTER, COOKIE_HEADER,
     Certificate, EJECTIONS_TAG, ENDPOINT_HEADER, FilterCode, Https, ISSUER_METADATA, MODULE_NAME,

@@ -13,7 +13,8 @@ use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, Listener, ListenerName, changed};
 
-use crate::render::{self, DEFAULT_CERTIFICATE, HTTPS, RouteCache};
+use crate::render::{self, DEFAULT_CERTIFICATE, HTTPS};
+use crate::routing_cache::RoutingCache;
 use crate::settings::TRACES_CLUSTER;
 use crate::{Change, FilterForm, HTTP, ResourceType, Settings, Update};
 
@@ -60,18 +61,18 @@ pub fn additions(before: &Config, now: &Config) -> Update {
 /// The listeners with their certificates, all routes and the filter.
 #[must_use]
 pub fn routing(config: &Config, settings: &Settings) -> Update {
-    let (mut routes, mut all) = (RouteCache::default(), Update::default());
+    let (mut cache, mut all) = (RoutingCache::default(), Update::default());
     let mut take = |part| all.merge(part);
-    let rest = routing_with(&mut routes, config, settings, Instant::now(), &mut take);
+    let rest = routing_with(&mut cache, config, settings, Instant::now(), &mut take);
     all.merge(rest);
     all
 }
 
-/// The same, with what is remembered of the hosts that have not changed. Most of what many hosts are is given to `take`, part by part:
+/// The same, with what is remembered of what has not changed. Most of what many hosts are is given to `take`, part by part:
 /// it takes less memory when it is packed than all of it does as it is.
 #[must_use]
 pub fn routing_with(
-    routes: &mut RouteCache,
+    cache: &mut RoutingCache,
     config: &Config,
     settings: &Settings,
     now: Instant,
@@ -84,14 +85,18 @@ pub fn routing_with(
         ResourceType::Secret,
         ResourceType::Extension,
     ]);
-    let discovery = routes.publish(config, settings, now, &mut update, take);
+    let discovery = cache
+        .routes
+        .publish(config, settings, now, &mut update, take);
     match render::listener(&config.global, settings, discovery) {
         Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
         None => update.remove(ResourceType::Listener, HTTP),
     }
-    match render::tls_listener(config, settings, discovery) {
-        Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
-        None => update.remove(ResourceType::Listener, HTTPS),
+    if cache.tls_listener.is_stale(config, discovery) {
+        match render::tls_listener(config, settings, discovery) {
+            Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
+            None => update.remove(ResourceType::Listener, HTTPS),
+        }
     }
     for (name, listener) in &config.listeners {
         set_own_listener(&mut update, &own_name(name), listener, config, settings);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
-use sluice_ir::{BackendId, Config, HostTls, SecretId, ServerName};
+use sluice_ir::{BackendId, Config, HostTls, SecretId, Server, ServerName, Shared, changed};
 
 /// Name of the chain for hosts without settings of their own.
 pub(super) const DEFAULT_CHAIN: &str = "default";
@@ -24,6 +24,23 @@ pub(super) fn groups(config: &Config) -> BTreeMap<HostTls, Vec<&ServerName>> {
         }
     }
     groups
+}
+
+/// True if two configurations with the same global settings have the same chains, found at the cost of what differs.
+pub(super) fn are_same(before: &Config, now: &Config) -> bool {
+    changed(&before.tls, &now.tls).next().is_none()
+        && changed(&before.passthrough, &now.passthrough)
+            .next()
+            .is_none()
+        && (are_names_same(&before.servers, &now.servers)
+            || !are_all_concerned(now, &wildcards(now)))
+}
+
+fn are_names_same(before: &Shared<ServerName, Server>, now: &Shared<ServerName, Server>) -> bool {
+    changed(before, now).all(|server| match (server.before, server.now) {
+        (Some(before), Some(now)) => before.names(server.name).eq(now.names(server.name)),
+        _ => false,
+    })
 }
 
 /// Hosts whose TLS ends at the pods, by their backend.
@@ -62,8 +79,7 @@ fn wildcards(config: &Config) -> Wildcards<'_> {
 /// Those that may have a chain, but for those whose TLS ends at the pods.
 fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerName> {
     let is_passed = |name: &ServerName| matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host));
-    let is_any_concerned = config.global.tls.reject_unknown_names || !wildcards.is_empty();
-    let mut names: Vec<_> = if is_any_concerned {
+    let mut names: Vec<_> = if are_all_concerned(config, wildcards) {
         config
             .servers
             .iter()
@@ -75,6 +91,11 @@ fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerNam
     names.retain(|name| **name != ServerName::CatchAll && !is_passed(name));
     names.sort_unstable();
     names
+}
+
+/// True if hosts without settings of their own may have a chain, too.
+fn are_all_concerned(config: &Config, wildcards: &Wildcards<'_>) -> bool {
+    config.global.tls.reject_unknown_names || !wildcards.is_empty()
 }
 
 /// TLS settings of a host, unless it shares those of its wildcard, or the default ones where those are served. The certificate of its

@@ -41,6 +41,7 @@ mod route;
 mod route_specifier;
 mod stream;
 mod tls;
+mod tls_listener_cache;
 mod tracing;
 mod upstream_tls;
 
@@ -54,6 +55,7 @@ pub(crate) use route::probe_routes;
 pub use route::{Discovery, RouteCache, balances_natively, moves_balancing, routes};
 pub use stream::stream;
 pub use tls::secret;
+pub(crate) use tls_listener_cache::TlsListenerCache;
 pub use tracing::collector;
 pub use upstream_tls::named_secret;
 

@@ -1,0 +1,155 @@
+//! Cache of the listener for HTTPS. It has a chain for each certificate and the connection manager in each chain, so it is rendered only
+//! when it changes: neither a route nor a renewed certificate does that.
+
+use sluice_ir::Config;
+
+use super::{Discovery, filter_chains};
+
+/// What the listener was rendered of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TlsListenerCache(Option<(Config, Discovery)>);
+
+impl TlsListenerCache {
+    /// True unless the listener is the one that was asked for last. Settings of the process stay.
+    pub(crate) fn is_stale(&mut self, config: &Config, discovery: Discovery) -> bool {
+        let now = (ingredients(config), discovery);
+        let before = self.0.replace(now.clone());
+        !before.is_some_and(|before| is_same(&before, &now))
+    }
+}
+
+/// What the listener is made of. The rest would be kept alive for nothing.
+fn ingredients(config: &Config) -> Config {
+    Config {
+        global: config.global.clone(),
+        servers: config.servers.clone(),
+        tls: config.tls.clone(),
+        passthrough: config.passthrough.clone(),
+        ..Config::default()
+    }
+}
+
+/// Compared at the cost of what differs.
+fn is_same(before: &(Config, Discovery), now: &(Config, Discovery)) -> bool {
+    let ((before, before_discovery), (now, discovery)) = (before, now);
+    before_discovery == discovery
+        && before.global == now.global
+        && filter_chains::are_same(before, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sluice_ir::{BackendId, HostTls, Hostname, SecretId, SecretValue, Server, ServerName};
+
+    use super::*;
+    use crate::render::tls_listener;
+    use crate::{Certificate, FilterCode, Https, Settings};
+
+    /// Of one label more and less, so that wildcards cover some of them.
+    const NAMES: [&str; 6] = ["a.test", "w.test", "*.w.test", "a.w.test", "b.a.w.test", ""];
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Serve(usize),
+        Withdraw(usize),
+        Alias(usize, usize),
+        Certify(usize, bool),
+        Uncertify(usize),
+        Pass(bool),
+        RejectUnknown(bool),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let name = 0..NAMES.len();
+        prop_oneof![
+            name.clone().prop_map(Step::Serve),
+            name.clone().prop_map(Step::Withdraw),
+            (name.clone(), name.clone()).prop_map(|(of, name)| Step::Alias(of, name)),
+            (name.clone(), any::<bool>())
+                .prop_map(|(name, is_other)| Step::Certify(name, is_other)),
+            name.prop_map(Step::Uncertify),
+            any::<bool>().prop_map(Step::Pass),
+            any::<bool>().prop_map(Step::RejectUnknown),
+        ]
+    }
+
+    fn apply(config: &mut Config, step: Step) {
+        let name = |n: usize| ServerName::parse(NAMES[n]).unwrap();
+        match step {
+            Step::Serve(n) => drop(config.servers.insert(name(n), Server::default().into())),
+            Step::Withdraw(n) => drop(config.servers.remove(&name(n))),
+            Step::Alias(of, n) => {
+                let server = Server {
+                    aliases: [name(n)].into_iter().collect(),
+                    ..Server::default()
+                };
+                config.servers.insert(name(of), server.into());
+            }
+            Step::Certify(n, is_other) => {
+                let secret = if is_other { "d/other" } else { "d/one" };
+                let host = HostTls {
+                    certificate: Some(SecretId::new(secret)),
+                    ..HostTls::default()
+                };
+                config.tls.insert(name(n), host);
+            }
+            Step::Uncertify(n) => drop(config.tls.remove(&name(n))),
+            Step::Pass(is_passed) => {
+                let host = Hostname::parse("a.test").unwrap();
+                match is_passed {
+                    true => drop(config.passthrough.insert(host, BackendId::new("d/a/443"))),
+                    false => drop(config.passthrough.remove(&host)),
+                }
+            }
+            Step::RejectUnknown(rejects) => config.global.tls.reject_unknown_names = rejects,
+        }
+    }
+
+    fn settings() -> Settings {
+        Settings {
+            https: Some(Https {
+                address: "127.0.0.1:443".parse().unwrap(),
+                default_certificate: Certificate {
+                    chain: String::new(),
+                    key: String::new(),
+                },
+            }),
+            ..Settings::new(FilterCode::Inline(vec![]), vec![])
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+
+        #[test]
+        fn what_is_not_stale_is_what_would_be_rendered(steps in prop::collection::vec(step(), 1..12)) {
+            let (mut cache, settings) = (TlsListenerCache::default(), settings());
+            let (mut config, mut shown) = (Config::default(), None);
+            for step in steps {
+                apply(&mut config, step);
+                let rendered = || tls_listener(&config, &settings, Discovery::Scopes);
+                if cache.is_stale(&config, Discovery::Scopes) {
+                    shown = rendered();
+                }
+                prop_assert_eq!(&shown, &rendered(), "after {:?}", step);
+            }
+        }
+    }
+
+    #[test]
+    fn routes_and_renewed_certificates_leave_it_as_it_is() {
+        let (mut cache, mut config) = (TlsListenerCache::default(), Config::default());
+        apply(&mut config, Step::Serve(0));
+        apply(&mut config, Step::Certify(0, false));
+        assert!(cache.is_stale(&config, Discovery::Table));
+        apply(&mut config, Step::Serve(1));
+        let renewed = SecretValue::Authorities {
+            certificates: "renewed".to_owned(),
+            revoked: None,
+        };
+        config.secrets.insert(SecretId::new("d/one"), renewed);
+        assert!(!cache.is_stale(&config, Discovery::Table));
+        assert!(cache.is_stale(&config, Discovery::Scopes));
+    }
+}

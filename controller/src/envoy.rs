@@ -12,18 +12,16 @@ use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use futures::stream;
 use hyper::Method;
 use sluice_dataplane::envoy::{Envoy, admin};
 use sluice_dataplane::private_file;
 use sluice_dataplane::run_dir::RunDir;
 use sluice_listener::{ListenerLimits, serve_router, with_write_timeout};
-use sluice_metrics::{DataPlaneMetrics, Identity, Page, Pages, Running, SharedAnswer};
+use sluice_metrics::{DataPlaneMetrics, Identity, Page, Running, SharedAnswer, SharedPage};
 use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
@@ -33,9 +31,6 @@ use tracing::{error, info};
 use crate::args::RunEnvoy;
 use crate::signals::Signals;
 use crate::{data_plane, log};
-
-/// The content type of Prometheus' own text format.
-const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter(), args.log.log_format);
@@ -62,8 +57,7 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
         leaving,
         metrics: DataPlaneMetrics::new(&identity, running).context("metrics")?,
         ready: SharedAnswer::default(),
-        page: SharedAnswer::default(),
-        pages: Pages::default(),
+        page: SharedPage::default(),
     };
     serve_health(args, health, &tasks).await?;
     let (stop, stopped) = watch::channel(false);
@@ -124,8 +118,7 @@ struct Health {
     leaving: watch::Receiver<bool>,
     metrics: DataPlaneMetrics,
     ready: SharedAnswer<Result<(), String>>,
-    page: SharedAnswer<Result<Page, String>>,
-    pages: Pages,
+    page: SharedPage,
 }
 
 impl Health {
@@ -148,12 +141,10 @@ impl Health {
     async fn page(&self) -> Result<Page, String> {
         let ask = || {
             let (socket, metrics) = (self.admin_socket.clone(), self.metrics.clone());
-            let pages = self.pages.clone();
             async move {
-                pages.tidy();
                 let envoy = admin::page(&socket, Method::GET, "/stats/prometheus").await;
                 let envoy = envoy.map_err(|error| format!("{error:#}"))?;
-                Ok(pages.add([envoy, metrics.text().await.into()]))
+                Ok([envoy, metrics.text().await.into()])
             }
         };
         self.page.get(ask).await
@@ -208,10 +199,7 @@ async fn readyz(State(health): State<Health>) -> Response {
 /// Nothing else of Envoy's admin interface.
 async fn metrics(State(health): State<Health>) -> Response {
     match health.page().await {
-        Ok(page) => {
-            let body = Body::from_stream(stream::iter(page));
-            ([(header::CONTENT_TYPE, TEXT)], body).into_response()
-        }
+        Ok(page) => page.into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     }
 }
@@ -261,8 +249,7 @@ mod tests {
             leaving,
             metrics: metrics.unwrap(),
             ready: SharedAnswer::default(),
-            page: SharedAnswer::default(),
-            pages: Pages::default(),
+            page: SharedPage::default(),
         };
         (health, leave)
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use sluice_dataplane::envoy::admin;
 use sluice_dataplane::nginx;
 use sluice_dataplane::supervisor::SharedPid;
-use sluice_tasks::Tasks;
-
+use sluice_metrics::SharedAnswer;
 use sluice_state::Progress;
+use sluice_tasks::Tasks;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ struct Inner {
     tasks: Tasks,
     progress: Progress,
     data_plane: Probe,
+    /// The data plane's own answer: anybody may ask us, and its main thread has more to do.
+    serving: SharedAnswer<Result<(), String>>,
     timeout: Duration,
     stopping: AtomicBool,
 }
@@ -43,13 +45,13 @@ pub enum Probe {
 }
 
 impl Probe {
-    async fn ask(&self) -> Result<(), String> {
+    async fn ask(self) -> Result<(), String> {
         match self {
-            Probe::Envoy(socket) => admin::serving(socket)
+            Probe::Envoy(socket) => admin::serving(&socket)
                 .await
                 .map(drop)
                 .map_err(|error| format!("envoy is not ready: {error:#}")),
-            Probe::Nginx { pid, http } => nginx::serving(pid.get(), *http)
+            Probe::Nginx { pid, http } => nginx::serving(pid.get(), http)
                 .await
                 .map_err(|error| format!("nginx does not serve: {error:#}")),
             Probe::None => Ok(()),
@@ -65,6 +67,7 @@ impl Health {
             tasks,
             progress,
             data_plane,
+            serving: SharedAnswer::default(),
             timeout,
             stopping: AtomicBool::new(false),
         }))
@@ -80,8 +83,8 @@ impl Health {
         self.0.progress.is_published()
     }
 
-    /// Every check in order; the first that fails says why. Says how old the last publication is: where nothing changes
-    /// that may be long.
+    /// Every check in order; the first that fails says why. The data plane is asked once a second at most. Says how old the
+    /// last publication is: where nothing changes that may be long.
     pub async fn check(&self) -> Result<Duration, String> {
         if self.0.stopping.load(Ordering::Relaxed) {
             return Err("stopping".to_owned());
@@ -98,7 +101,8 @@ impl Health {
                 "publishing has taken {time} s so far; last publication {age} s ago"
             ));
         }
-        let asked = tokio::time::timeout(self.0.timeout, self.0.data_plane.ask()).await;
+        let serving = self.0.serving.get(|| self.0.data_plane.clone().ask());
+        let asked = tokio::time::timeout(self.0.timeout, serving).await;
         asked.unwrap_or_else(|_| {
             Err(format!(
                 "the data plane did not answer in {:?}",
@@ -114,6 +118,8 @@ mod tests {
     use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
     use std::sync::atomic::AtomicU32;
+
+    use tokio::net::UnixListener;
 
     use super::*;
 
@@ -183,15 +189,47 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn however_many_probe_envoy_is_asked_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("admin.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (progress, health) = health(Probe::Envoy(socket));
+        progress.note_published();
+        let mut asked = 0;
+        let count = async {
+            // Each connection is closed at once: an Envoy that does not answer.
+            while listener.accept().await.is_ok() {
+                asked += 1;
+            }
+        };
+        let probes = async {
+            for _ in 0..2 {
+                let checks = (0..100).map(|_| health.check());
+                let said = futures::future::join_all(checks).await;
+                let not_ready = said.iter().filter_map(|said| said.as_ref().err());
+                let not_ready = not_ready.filter(|said| said.starts_with("envoy is not ready"));
+                assert_eq!(not_ready.count(), 100, "{said:?}");
+            }
+        };
+        tokio::select! {
+            () = count => panic!("the admin interface is gone"),
+            () = probes => {}
+        }
+        assert_eq!(asked, 1);
+        // What we know ourselves is of now.
+        health.stop();
+        assert_eq!(health.check().await.unwrap_err(), "stopping");
+    }
+
+    #[tokio::test]
     async fn an_nginx_is_healthy_while_it_has_workers_and_listens() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (pid, http) = (Arc::new(AtomicU32::new(0)), listener.local_addr().unwrap());
-        let (progress, health) = health(Probe::Nginx {
+        let probe = Probe::Nginx {
             pid: Arc::clone(&pid).into(),
             http,
-        });
-        progress.note_published();
-        let said = async || health.check().await.unwrap_err();
+        };
+        let said = async || probe.clone().ask().await.unwrap_err();
         assert_eq!(said().await, "nginx does not serve: it does not run");
         let mut childless = Command::new("sleep").arg("60").spawn().unwrap();
         pid.store(childless.id(), Ordering::Relaxed);
@@ -208,7 +246,7 @@ mod tests {
             .read_line(&mut worker)
             .unwrap();
         pid.store(master.id(), Ordering::Relaxed);
-        assert!(health.check().await.is_ok());
+        assert_eq!(probe.clone().ask().await, Ok(()));
         drop(listener);
         assert!(said().await.starts_with("nginx does not serve: "));
         for process in [&mut childless, &mut master] {

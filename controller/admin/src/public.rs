@@ -1,18 +1,13 @@
 //! Endpoints for the kubelet and Prometheus on `--healthz-port`: health and metrics, read only.
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use futures::stream;
 
 use super::health::Health;
 use sluice_metrics::Metrics;
-
-/// The content type of Prometheus' own text format.
-const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub fn router(health_path: &str, health: Health, metrics: Metrics) -> Router {
     Router::new()
@@ -36,13 +31,7 @@ pub(super) async fn healthz(State(health): State<Health>) -> (StatusCode, String
 
 async fn scrape(State(metrics): State<Metrics>) -> Response {
     match metrics.page().await {
-        Some(page) => {
-            let body = Body::from_stream(stream::iter(page));
-            ([(header::CONTENT_TYPE, TEXT)], body).into_response()
-        }
-        None => {
-            let text = "metrics could not be read; the log says why\n";
-            (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
-        }
+        Ok(page) => page.into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }
 }

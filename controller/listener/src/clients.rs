@@ -123,7 +123,7 @@ enum Client {
 
 /// Place of a connection, which is free when this is dropped.
 pub(crate) struct ConnectionPermit {
-    _place: Option<OwnedSemaphorePermit>,
+    _place: OwnedSemaphorePermit,
     _of_address: Option<AddressPermit>,
 }
 
@@ -159,24 +159,14 @@ impl Clients {
     {
         loop {
             let (stream, address) = listener.accept().await;
-            let of_address = match address.ip().map(|ip| (ip, self.permit_of(ip))) {
-                None => None,
-                Some((_, Ok(of_address))) => Some(of_address),
-                Some((ip, Err(TooMany))) => {
-                    self.warn_rejected(ip, &format!("limit {}", self.per_address));
-                    continue;
-                }
+            let ip = address.ip();
+            let Ok(of_address) = ip.map(|ip| self.permit_of(ip)).transpose() else {
+                self.warn_rejected(ip, &format!("limit {}", self.per_address));
+                continue;
             };
-            let place = match (self.free_place(of_address.as_ref()), &of_address) {
-                (None, Some(AddressPermit { number, .. })) if *number > FEW => {
-                    if let Some(ip) = address.ip() {
-                        self.warn_rejected(ip, "all places are taken");
-                    }
-                    continue;
-                }
-                // The semaphore is never closed.
-                (None, _) => Arc::clone(&self.places).acquire_owned().await.ok(),
-                (place, _) => place,
+            let Some(place) = self.place(of_address.as_ref()).await else {
+                self.warn_rejected(ip, "all places are taken");
+                continue;
             };
             let permit = ConnectionPermit {
                 _place: place,
@@ -186,14 +176,22 @@ impl Clients {
         }
     }
 
-    fn free_place(&self, of_address: Option<&AddressPermit>) -> Option<OwnedSemaphorePermit> {
-        let place = Arc::clone(&self.places).try_acquire_owned().ok();
-        let has_few = of_address.is_some_and(|of_address| of_address.number <= FEW);
-        let kept_free = || {
-            let kept_free = has_few.then(|| Arc::clone(&self.kept_free))?;
-            kept_free.try_acquire_owned().ok()
+    /// A place, as soon as there is one. `None`: there is none, and the address has several connections.
+    async fn place(&self, of_address: Option<&AddressPermit>) -> Option<OwnedSemaphorePermit> {
+        let (place, kept_free) = (Arc::clone(&self.places), Arc::clone(&self.kept_free));
+        // Semaphores here are never closed.
+        let Some(of_address) = of_address else {
+            return place.acquire_owned().await.ok();
         };
-        place.or_else(kept_free)
+        if of_address.number > FEW {
+            return place.try_acquire_owned().ok();
+        }
+        tokio::select! {
+            // Those that are kept free are for when there is no other.
+            biased;
+            place = place.acquire_owned() => place.ok(),
+            place = kept_free.acquire_owned() => place.ok(),
+        }
     }
 
     fn permit_of(&mut self, ip: IpAddr) -> Result<AddressPermit, TooMany> {
@@ -231,7 +229,10 @@ impl Clients {
         permit.map(|permit| (permit, number)).map_err(|_| TooMany)
     }
 
-    fn warn_rejected(&mut self, ip: IpAddr, limit: &str) {
+    fn warn_rejected(&mut self, ip: Option<IpAddr>, limit: &str) {
+        let Some(ip) = ip else {
+            return;
+        };
         let reason = format!("too many connections ({limit})");
         let from = network(ip).map_or(ip, |network| {
             Ipv6Addr::from_bits(u128::from(network) << 64).into()
@@ -252,7 +253,42 @@ fn network(ip: IpAddr) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::pin::pin;
+
+    use futures::FutureExt;
+    use tokio::io::Empty;
+
     use super::*;
+
+    /// Addresses that connect, one after the other.
+    struct Connecting(Vec<IpAddr>);
+
+    impl Listener for Connecting {
+        type Io = Empty;
+        type Addr = SocketAddr;
+
+        async fn accept(&mut self) -> (Empty, SocketAddr) {
+            if self.0.is_empty() {
+                return std::future::pending().await;
+            }
+            (tokio::io::empty(), (self.0.remove(0), 1).into())
+        }
+
+        fn local_addr(&self) -> io::Result<SocketAddr> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    /// The places that an address gets without waiting.
+    fn fill(clients: &mut Clients, ip: &str) -> Vec<ConnectionPermit> {
+        let connect = || {
+            let mut once = Connecting(vec![address(ip)]);
+            let (_, _, permit) = clients.accept(&mut once).now_or_never()?;
+            Some(permit)
+        };
+        std::iter::from_fn(connect).collect()
+    }
 
     fn address(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -290,21 +326,36 @@ mod tests {
     /// Whoever has many connections takes every place that there is, and then somebody comes who has none.
     #[test]
     fn there_is_a_place_for_addresses_with_few_connections_when_all_others_are_taken() {
-        const PER_ADDRESS: usize = 64;
-        let (mut clients, mut kept) = (Clients::new(512, PER_ADDRESS), Vec::new());
-        let mut connect = |ip: IpAddr| {
-            let of_address = clients.permit_of(ip).ok()?;
-            kept.push((clients.free_place(Some(&of_address))?, of_address));
-            Some(())
-        };
-        let many = |host: u8| IpAddr::V4([10, 0, 0, host].into());
-        let taken: usize = (0..9)
-            .map(|host| (0..PER_ADDRESS).map_while(|_| connect(many(host))).count())
-            .sum();
-        assert_eq!(taken, 512 + FEW, "the last of them had few");
+        let mut clients = Clients::new(512, 64);
+        let many = (0..9).flat_map(|host| fill(&mut clients, &format!("10.0.0.{host}")));
+        let many: Vec<_> = many.collect();
+        assert_eq!(many.len(), 512 + FEW, "the last of them had few");
         for probe in ["192.0.2.1", "2001:db8::1"] {
-            let connected = (0..PER_ADDRESS).map_while(|_| connect(address(probe)));
-            assert_eq!(connected.count(), FEW, "{probe}");
+            assert_eq!(fill(&mut clients, probe).len(), FEW, "{probe}");
+        }
+    }
+
+    /// Also when those places are taken: the next that is free is for who has few connections, whichever it is.
+    #[tokio::test]
+    async fn address_with_few_connections_waits_for_any_place_and_one_with_many_for_none() {
+        let [greedy, probe, next] = ["10.0.0.1", "192.0.2.1", "192.0.2.2"];
+        for is_kept_free in [true, false] {
+            let mut clients = Clients::new(OTHERS * FEW, 64);
+            let mut all = fill(&mut clients, greedy);
+            let mut kept_free = fill(&mut clients, probe);
+            assert_eq!((all.len(), kept_free.len()), (OTHERS * FEW, FEW));
+
+            let mut come = Connecting([greedy, probe, next].map(address).to_vec());
+            let mut accepted = pin!(clients.accept(&mut come));
+            assert!(accepted.as_mut().now_or_never().is_none());
+            if is_kept_free {
+                &mut kept_free
+            } else {
+                &mut all
+            }
+            .pop();
+            let (_, from, _) = accepted.as_mut().now_or_never().unwrap();
+            assert_eq!(from.ip(), address(next), "{is_kept_free}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Results and durations of admission reviews.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus::{Gauge, Registry};
@@ -8,7 +8,6 @@ use sluice_translate as translate;
 
 use super::controller::{opts, register};
 use super::label::Label;
-use super::room::{ROOM, Room, cost};
 use super::series::{Family, Series};
 
 /// No name of an object is longer. Longer ones are not from the API server, and are not kept.
@@ -19,6 +18,7 @@ const LONGEST_NAME: usize = 253;
 pub struct Admission(Arc<Families>);
 
 struct Families {
+    /// Limited: anybody who may create an Ingress can invent names.
     checks: Series<2, Checks>,
     tested: Gauge,
     tested_duration: Gauge,
@@ -26,8 +26,6 @@ struct Families {
     render_duration: Gauge,
     config_size: Gauge,
     roundtrip_duration: Gauge,
-    /// Of names: anybody who may create an Ingress can invent some.
-    room: Mutex<Room>,
 }
 
 /// Results for one Ingress.
@@ -42,6 +40,11 @@ fn some(count: u64) -> Option<u64> {
     (count > 0).then_some(count)
 }
 
+/// Labels of all Ingresses that have no row of their own.
+fn others() -> [Label; 2] {
+    [Label::other(), Label::other()]
+}
+
 impl Admission {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
         let gauge =
@@ -53,7 +56,8 @@ impl Admission {
             Family::counter("check_errors", errors, |row: &Checks| some(row.errors)),
         ];
         Ok(Admission(Arc::new(Families {
-            checks: Series::register(registry, ["namespace", "ingress"], checks)?,
+            checks: Series::register(registry, ["namespace", "ingress"], checks)?
+                .limited(|[namespace, _]| namespace, |_| others()),
             tested: gauge(
                 "admission_tested_ingresses",
                 "Ingresses that the last question was judged with",
@@ -78,7 +82,6 @@ impl Admission {
                 "admission_roundtrip_duration",
                 "Seconds from the last question to its answer",
             )?,
-            room: Mutex::new(Room::new(ROOM)),
         })))
     }
 
@@ -94,14 +97,12 @@ impl Admission {
         let are_names = [namespace, ingress]
             .iter()
             .all(|name| name.len() <= LONGEST_NAME);
-        let is_admitted = |labels: &[Label; 2]| {
-            let [namespace, _] = labels;
-            let mut room = families.room.lock().unwrap_or_else(PoisonError::into_inner);
-            are_names && room.take(namespace, cost(labels))
+        let labels = if are_names {
+            [Label::of(namespace), Label::of(ingress)]
+        } else {
+            others()
         };
-        let labels = [Label::of(namespace), Label::of(ingress)];
-        let others = |_: &[Label; 2]| [Label::other(), Label::other()];
-        families.checks.change(labels, is_admitted, others, |row| {
+        families.checks.change(labels, |row| {
             if admission.is_allowed() {
                 row.success += 1;
             } else {

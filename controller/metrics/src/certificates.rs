@@ -169,10 +169,10 @@ fn seconds(since_1970: i64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use prometheus::TextEncoder;
     use sluice_ir::{HostTls, Sensitive, ServerName};
 
     use super::*;
+    use crate::fixture::text;
 
     fn self_signed() -> String {
         let names = vec!["a.example".to_owned()];
@@ -180,12 +180,6 @@ mod tests {
             .unwrap()
             .cert
             .pem()
-    }
-
-    fn shown(registry: &Registry) -> String {
-        TextEncoder::new()
-            .encode_to_string(&registry.gather())
-            .unwrap()
     }
 
     #[test]
@@ -217,7 +211,7 @@ mod tests {
             "ssl_expire_time_seconds{{class=\"c\",host=\"a.example\",identifier=\"-{serial}\",namespace=\"shop\",\
              secret_name=\"tls\"}}"
         );
-        let page = shown(&registry);
+        let page = text(&registry);
         assert!(page.contains(&expire), "{page}");
         assert!(
             page.contains("public_key_algorithm=\"")
@@ -232,12 +226,12 @@ mod tests {
         };
         config.secrets.insert(id, value);
         certificates.refresh(&config);
-        let page = shown(&registry);
+        let page = text(&registry);
         assert!(page.contains(&renewed) && !page.contains(&serial), "{page}");
 
         config.tls.clear();
         certificates.refresh(&config);
-        assert!(!shown(&registry).contains("a.example"));
+        assert!(!text(&registry).contains("a.example"));
     }
 
     #[test]
@@ -270,7 +264,7 @@ mod tests {
             (labels, f64::from(10_000 - number))
         });
         certificates.show(hosts.collect());
-        let page = shown(&registry);
+        let page = text(&registry);
         let info: usize = page
             .lines()
             .filter(|line| line.contains("ssl_certificate_info{"))

@@ -132,11 +132,8 @@ impl Controller {
 
     /// nginx has been reloaded, for this reason.
     pub fn reloaded(&self, reason: &str) {
-        let any = |labels: &[Label; 1]| labels.clone();
         let count = |reloads: &mut u64| *reloads += 1;
-        self.0
-            .reloads
-            .change([Label::of(reason)], |_| true, any, count);
+        self.0.reloads.change([Label::of(reason)], count);
     }
 
     /// nginx did not take a configuration.

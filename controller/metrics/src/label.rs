@@ -11,7 +11,7 @@ const LONGEST: usize = 256;
 const TOLD_APART_BY: usize = 8;
 
 /// Label value for everything beyond a limit.
-pub(super) const OTHER: &str = "_other";
+const OTHER: &str = "_other";
 
 /// The value of a label, of limited length whatever it is made of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Counters are kept here; gauges that can be read elsewhere are read at each scrape. Tenants write labels: what one may hold
-//! (label.rs) and what those of a namespace may take (room.rs) is limited, and so is what scrapes cost (shared_answer.rs).
+//! (label.rs) and what those of a namespace may take (room.rs) is limited, and so is what scrapes cost (shared_answer.rs,
+//! pages.rs).
 
 mod admission;
 mod buckets;
@@ -19,6 +20,8 @@ mod certificates;
 mod controller;
 mod data_plane;
 mod election;
+#[cfg(test)]
+mod fixture;
 mod flags;
 mod histogram;
 mod label;
@@ -45,7 +48,7 @@ pub use buckets::{Buckets, HistogramBuckets};
 pub use controller::Controller;
 pub use data_plane::{DataPlane, DataPlaneMetrics, Running};
 pub use flags::MetricsFlags;
-pub use pages::{Page, Pages, TooSlow};
+pub use pages::{Page, SharedPage};
 pub use requests::Requests;
 pub use shared_answer::SharedAnswer;
 pub use spans::Spans;
@@ -109,8 +112,7 @@ struct Inner {
     requests: Option<Requests>,
     view: View,
     store: Store,
-    page: SharedAnswer<Option<Page>>,
-    pages: Pages,
+    page: SharedPage,
 }
 
 impl Metrics {
@@ -146,8 +148,7 @@ impl Metrics {
             requests,
             view,
             store,
-            page: SharedAnswer::default(),
-            pages: Pages::default(),
+            page: SharedPage::default(),
         })))
     }
 
@@ -176,32 +177,35 @@ impl Metrics {
         self.0.leadership.follow(election);
     }
 
-    /// Everything, in the text format of Prometheus, of now or of a second ago; `None`: it could not be made, and the log
-    /// says why.
-    pub async fn page(&self) -> Option<Page> {
-        let made = || self.clone().made();
-        self.0.page.get(made).await
+    /// Everything, in the text format of Prometheus, of now or of a second ago.
+    ///
+    /// # Errors
+    ///
+    /// It could not be made, for this reason.
+    pub async fn page(&self) -> Result<Page, String> {
+        self.0.page.get(|| self.clone().render()).await
     }
 
-    async fn made(self) -> Option<Page> {
-        self.0.pages.tidy();
+    async fn render(self) -> Result<[Bytes; 1], String> {
         self.0.data_plane.refresh().await;
         // Of many Ingresses that takes a while, in which this thread has others to serve.
-        let page = tokio::task::spawn_blocking(move || self.0.text()).await;
-        page.inspect_err(|error| warn!("metrics: {error}")).ok()
+        let text = tokio::task::spawn_blocking(move || self.0.text()).await;
+        let text = text.inspect_err(|error| warn!("metrics: {error}"));
+        let text = text.map_err(|_| "metrics could not be read; the log says why".to_owned())?;
+        Ok([Bytes::from(text)])
     }
 }
 
 impl Inner {
     /// From what is read off others to the text: pages are made one at a time, so each is of one moment.
-    fn text(&self) -> Page {
+    fn text(&self) -> String {
         self.controller.refresh(&self.view, &self.store);
         self.certificates.refresh(self.view.snapshot().config());
         self.leadership.refresh();
         self.requests.iter().for_each(Requests::refresh);
         let mut families = self.own.gather();
         families.extend(self.common.gather());
-        self.pages.add([Bytes::from(encode(&families))])
+        encode(&families)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pages that clients read at their own pace.
+//! Pages that are made once for all who ask, and read by each client at its own pace.
 //!
 //! A page may be large, and a client may take a byte of it every few seconds. What is kept for such clients is limited: a
 //! client loses its page when so many newer ones were made, of which there is one a second at most.
@@ -7,8 +7,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use hyper::body::Bytes;
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures::stream;
 
+use crate::shared_answer::SharedAnswer;
+
+/// The content type of Prometheus' own text format.
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Pages that are kept for those who read them: each has 4 s for its page, and more when few pages are asked for.
 const MOST: usize = 4;
 /// Bytes that are taken out of a page at once.
@@ -16,9 +23,16 @@ const CHUNK: usize = 64 << 10;
 
 type Parts = [Bytes];
 
+/// A page of metrics that is made at most once a second. A handle, cheap to clone.
+#[derive(Clone, Default)]
+pub struct SharedPage {
+    page: SharedAnswer<Result<Page, String>>,
+    pages: Pages,
+}
+
 /// The pages that are read. A handle, cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub struct Pages(Arc<Mutex<VecDeque<Arc<Parts>>>>);
+#[derive(Clone, Default)]
+struct Pages(Arc<Mutex<VecDeque<Arc<Parts>>>>);
 
 /// A page, as somebody reads it: piece by piece, until it is gone.
 #[derive(Clone, Debug)]
@@ -32,10 +46,30 @@ pub struct Page {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooSlow;
 
+impl SharedPage {
+    /// The page of now or of a second ago, made of these parts, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// It could not be made, for this reason.
+    pub async fn get<F, P>(&self, make: impl Fn() -> F) -> Result<Page, String>
+    where
+        F: Future<Output = Result<P, String>> + Send + 'static,
+        P: Into<Arc<Parts>>,
+    {
+        let compute = || {
+            let (pages, parts) = (self.pages.clone(), make());
+            async move {
+                pages.tidy();
+                Ok(pages.add(parts.await?))
+            }
+        };
+        self.page.get(compute).await
+    }
+}
+
 impl Pages {
-    /// Adds a page. Its parts come one after the other.
-    #[must_use]
-    pub fn add(&self, parts: impl Into<Arc<Parts>>) -> Page {
+    fn add(&self, parts: impl Into<Arc<Parts>>) -> Page {
         let parts = parts.into();
         let page = Page {
             parts: Arc::downgrade(&parts),
@@ -51,7 +85,7 @@ impl Pages {
     }
 
     /// Forgets what nobody reads any more.
-    pub fn tidy(&self) {
+    fn tidy(&self) {
         self.lock().retain(|page| Arc::weak_count(page) > 0);
     }
 
@@ -65,6 +99,13 @@ impl Page {
     #[cfg(test)]
     pub(super) fn is_same(&self, other: &Page) -> bool {
         self.parts.ptr_eq(&other.parts)
+    }
+}
+
+impl IntoResponse for Page {
+    fn into_response(self) -> Response {
+        let body = Body::from_stream(stream::iter(self));
+        ([(header::CONTENT_TYPE, CONTENT_TYPE)], body).into_response()
     }
 }
 

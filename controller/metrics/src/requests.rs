@@ -5,12 +5,12 @@
 //! ```
 //!
 //! Labels come from the configuration, not from requests: host and path are those of the rule. Requests that no Ingress takes
-//! are not counted. What all labels together may take is limited (room.rs).
+//! are not counted. What all labels together may take is limited (series.rs, room.rs).
 
 mod status;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use prometheus::Registry;
 use sluice_ir::{BackendId, Canary};
@@ -20,7 +20,6 @@ use sluice_xds_server::AccessLogEntry;
 use super::buckets::{Buckets, HistogramBuckets};
 use super::histogram::Histogram;
 use super::label::Label;
-use super::room::{ROOM, Room, cost};
 use super::series::{Family, PREFIX, Series};
 use crate::flags::MetricsFlags;
 use sluice_state::View;
@@ -48,7 +47,6 @@ struct Inner {
     status_classes: bool,
     buckets: HistogramBuckets,
     series: Series<{ LABELS.len() }, Measured>,
-    room: Mutex<Room>,
 }
 
 /// Requests with the same labels.
@@ -99,8 +97,7 @@ impl Requests {
             per_host: flags.metrics_per_host,
             status_classes: flags.report_status_classes,
             buckets: flags.buckets.clone(),
-            series: Series::register(registry, LABELS, families)?,
-            room: Mutex::new(Room::new(ROOM)),
+            series: Series::register(registry, LABELS, families)?.limited(namespace, rest),
         })))
     }
 
@@ -130,14 +127,22 @@ impl Requests {
             .collect();
         inner.series.retain(|labels| {
             let [_, _, _, namespace, ingress, ..] = labels;
-            let stays = owners.contains(&(namespace.clone(), ingress.clone()));
-            if !stays {
-                let mut room = inner.room.lock().unwrap_or_else(PoisonError::into_inner);
-                room.give_back(namespace, cost(labels));
-            }
-            stays
+            owners.contains(&(namespace.clone(), ingress.clone()))
         });
     }
+}
+
+fn namespace([_, _, _, namespace, ..]: &Labels) -> &Label {
+    namespace
+}
+
+/// Labels of requests of which no more is said.
+fn rest([status, method, ..]: &Labels) -> Labels {
+    let [path, namespace, ingress, service, canary, host] = [(); 6].map(|()| Label::other());
+    let (status, method) = (status.clone(), method.clone());
+    [
+        status, method, path, namespace, ingress, service, canary, host,
+    ]
 }
 
 fn families(buckets: &HistogramBuckets) -> Vec<Family<Measured>> {
@@ -223,23 +228,9 @@ impl RouteLabels {
 
 impl Inner {
     fn count(&self, request: &AccessLogEntry, place: &RouteLabels) {
-        let is_admitted = |labels: &Labels| {
-            let [_, _, _, namespace, ..] = labels;
-            let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-            room.take(namespace, cost(labels))
-        };
-        let others = |labels: &Labels| {
-            let [status, method, ..] = labels.clone();
-            let [path, namespace, ingress, service, canary, host] =
-                [(); 6].map(|()| Label::other());
-            [
-                status, method, path, namespace, ingress, service, canary, host,
-            ]
-        };
         let labels = self.labels(request, place.clone());
-        self.series.change(labels, is_admitted, others, |row| {
-            row.take(request, &self.buckets);
-        });
+        self.series
+            .change(labels, |row| row.take(request, &self.buckets));
     }
 
     fn labels(&self, request: &AccessLogEntry, place: RouteLabels) -> Labels {

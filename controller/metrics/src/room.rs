@@ -37,7 +37,7 @@ impl Room {
         }
     }
 
-    /// True if there is room for it, which it has then.
+    /// Takes room for a series that costs so much. False: there is not enough, and nothing is taken.
     pub(super) fn take(&mut self, namespace: &Label, cost: usize) -> bool {
         let before = self.by_namespace.get(namespace).copied();
         let own = before.unwrap_or_default() + cost;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   count, show --labels--> Series (one row for a set of labels) --each family reads its value--> text format of Prometheus
+//!                 Limit: room for new rows, by namespace
 //! ```
 //!
 //! Absent on purpose: the crate's own `GaugeVec`, `IntCounterVec` and `HistogramVec`. They know a series by a hash of its label
@@ -16,6 +17,7 @@ use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricT
 
 use super::histogram::Histogram;
 use super::label::Label;
+use super::room::{ROOM, Room, cost};
 
 pub(super) const PREFIX: &str = "nginx_ingress_controller";
 
@@ -33,10 +35,22 @@ type Read<M> = dyn Fn(&M) -> Option<Metric> + Send + Sync;
 pub(super) struct Series<const N: usize, M>(Arc<Table<N, M>>);
 
 struct Table<const N: usize, M> {
-    /// By name, as Prometheus' clients write them; with the place that each has in a row.
-    names: Vec<(usize, &'static str)>,
+    names: [&'static str; N],
     families: Vec<(Desc, Family<M>)>,
-    rows: Mutex<HashMap<[Label; N], M>>,
+    rows: Mutex<Rows<N, M>>,
+}
+
+struct Rows<const N: usize, M> {
+    by_labels: HashMap<[Label; N], M>,
+    /// `None`: tenants cannot make more of them.
+    limit: Option<Limit<N>>,
+}
+
+/// Room for the rows that tenants make.
+struct Limit<const N: usize> {
+    room: Room,
+    namespace: fn(&[Label; N]) -> &Label,
+    rest: fn(&[Label; N]) -> [Label; N],
 }
 
 impl<M> Family<M> {
@@ -91,57 +105,96 @@ impl<const N: usize, M: Clone + Default + Send + 'static> Series<N, M> {
     }
 
     pub(super) fn new(
-        labels: [&'static str; N],
+        names: [&'static str; N],
         families: Vec<Family<M>>,
     ) -> prometheus::Result<Self> {
-        let mut names: Vec<_> = labels.into_iter().enumerate().collect();
-        names.sort_by_key(|(_, name)| *name);
         let described = families.into_iter().map(|family| {
             let (name, help) = (format!("{PREFIX}_{}", family.name), family.help.to_owned());
-            let labels = labels.map(str::to_owned).to_vec();
+            let labels = names.map(str::to_owned).to_vec();
             Ok((Desc::new(name, help, labels, HashMap::new())?, family))
         });
         Ok(Series(Arc::new(Table {
             names,
             families: described.collect::<prometheus::Result<_>>()?,
-            rows: Mutex::default(),
+            rows: Mutex::new(Rows {
+                by_labels: HashMap::new(),
+                limit: None,
+            }),
         })))
     }
 
-    /// Shows these, and no others.
-    pub(super) fn show(&self, rows: impl IntoIterator<Item = ([Label; N], M)>) {
-        let rows = rows.into_iter().collect();
-        *self.rows() = rows;
+    /// Limits what changes add: rows of one namespace leave room for those of others. One without room is counted in its `rest`.
+    pub(super) fn limited(
+        self,
+        namespace: fn(&[Label; N]) -> &Label,
+        rest: fn(&[Label; N]) -> [Label; N],
+    ) -> Self {
+        self.rows().limit = Some(Limit {
+            room: Room::new(ROOM),
+            namespace,
+            rest,
+        });
+        self
     }
 
-    /// Changes the row of these labels. One that is new has to be admitted; otherwise it is another one.
-    pub(super) fn change(
-        &self,
-        labels: [Label; N],
-        is_admitted: impl FnOnce(&[Label; N]) -> bool,
-        otherwise: impl FnOnce(&[Label; N]) -> [Label; N],
-        change: impl FnOnce(&mut M),
-    ) {
+    /// Shows these, and no others, without a limit.
+    pub(super) fn show(&self, rows: impl IntoIterator<Item = ([Label; N], M)>) {
+        let rows = rows.into_iter().collect();
+        self.rows().by_labels = rows;
+    }
+
+    /// Changes the row of these labels; one that is new may have to be another one.
+    pub(super) fn change(&self, labels: [Label; N], change: impl FnOnce(&mut M)) {
         let mut rows = self.rows();
-        if let Some(row) = rows.get_mut(&labels) {
-            change(row);
-            return;
+        let Rows { by_labels, limit } = &mut *rows;
+        if let Some(row) = by_labels.get_mut(&labels) {
+            return change(row);
         }
-        let labels = if is_admitted(&labels) {
-            labels
-        } else {
-            otherwise(&labels)
+        let labels = match limit {
+            Some(limit) => limit.admit(labels),
+            None => labels,
         };
-        change(rows.entry(labels).or_default());
+        change(by_labels.entry(labels).or_default());
     }
 
     /// Forgets the others.
     pub(super) fn retain(&self, mut keep: impl FnMut(&[Label; N]) -> bool) {
-        self.rows().retain(|labels, _| keep(labels));
+        let mut rows = self.rows();
+        let Rows { by_labels, limit } = &mut *rows;
+        by_labels.retain(|labels, _| {
+            let stays = keep(labels);
+            if !stays && let Some(limit) = limit {
+                limit.give_back(labels);
+            }
+            stays
+        });
     }
 
-    fn rows(&self) -> MutexGuard<'_, HashMap<[Label; N], M>> {
+    /// Bytes of labels that are taken.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        let rows = self.rows();
+        rows.limit.as_ref().map_or(0, |limit| limit.room.used())
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows<N, M>> {
         self.0.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<const N: usize> Limit<N> {
+    fn admit(&mut self, labels: [Label; N]) -> [Label; N] {
+        let namespace = (self.namespace)(&labels);
+        if self.room.take(namespace, cost(&labels)) {
+            labels
+        } else {
+            (self.rest)(&labels)
+        }
+    }
+
+    fn give_back(&mut self, labels: &[Label; N]) {
+        let namespace = (self.namespace)(labels);
+        self.room.give_back(namespace, cost(labels));
     }
 }
 
@@ -202,14 +255,17 @@ impl<const N: usize, M> Table<N, M> {
         shown_family
     }
 
+    /// By name, as Prometheus' clients write them.
     fn pairs(&self, labels: &[Label; N]) -> Vec<LabelPair> {
-        let pairs = self.names.iter().filter_map(|(place, name)| {
+        let pairs = self.names.iter().zip(labels).map(|(name, value)| {
             let mut pair = LabelPair::default();
             pair.set_name((*name).to_owned());
-            pair.set_value(labels.get(*place)?.as_str().to_owned());
-            Some(pair)
+            pair.set_value(value.as_str().to_owned());
+            pair
         });
-        pairs.collect()
+        let mut pairs: Vec<_> = pairs.collect();
+        pairs.sort();
+        pairs
     }
 }
 
@@ -220,7 +276,7 @@ impl<const N: usize, M: Clone + Default + Send + 'static> Collector for Series<N
 
     fn collect(&self) -> Vec<MetricFamily> {
         // A copy: who counts does not wait for a page.
-        let rows = self.rows().clone();
+        let rows = self.rows().by_labels.clone();
         let families = self.0.families.iter();
         let shown = families.map(|(desc, family)| self.0.family(desc, family, &rows));
         shown.collect()

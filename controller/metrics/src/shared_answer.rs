@@ -1,70 +1,69 @@
-//! An answer that is computed once for all who ask for it at the same time, and for a second after that.
+//! An answer that is computed once for all who ask for it within a second.
 //!
-//! Anybody in the pod network may ask for metrics and readiness, as often as they like; what that costs does not depend on
-//! how often they do. Who asks and leaves has not begun another computation: the next one waits for the same.
+//! Anybody in the pod network may ask for metrics and health, as often as they like; what that costs does not depend on how
+//! often they do. An answer is for those who ask within a second after its computation has begun. Others wait until it has
+//! ended, and then for the next one: there is one at a time, also when those who began it have left.
 
-use std::pin::Pin;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Mutex;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
 use tokio::time::Instant;
 
 /// How long an answer is everybody's.
 const FRESH: Duration = Duration::from_secs(1);
 
-type Computation<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// When it began, and the answer; `None`: it panicked.
+type Computation<T> = Shared<BoxFuture<'static, (Instant, Option<T>)>>;
 
-/// The last answer, and the next one. A handle, cheap to clone.
-pub struct SharedAnswer<T>(Arc<Mutex<State<T>>>);
+/// The last computation. A handle, cheap to clone.
+#[derive(Clone, Debug)]
+pub struct SharedAnswer<T>(Arc<Mutex<Option<Computation<T>>>>);
 
-struct State<T> {
-    last: Option<(Instant, T)>,
-    /// Since when it runs. Of this there is one at most.
-    running: Option<(Instant, Computation<T>)>,
-}
-
-impl<T: Clone> SharedAnswer<T> {
-    /// An answer that was given less than a second ago; otherwise it is computed.
+impl<T: Clone + Send + Sync + 'static> SharedAnswer<T> {
+    /// The answer of a computation that began less than a second ago, or begins now. When it panics, so do all who wait for it, and who
+    /// asks after that begins anew.
     pub async fn get<F>(&self, compute: impl Fn() -> F) -> T
     where
         F: Future<Output = T> + Send + 'static,
     {
         let asked = Instant::now();
-        let mut state = self.0.lock().await;
         loop {
-            if let Some((given, answer)) = &state.last
-                && given.elapsed() < FRESH
-            {
-                return answer.clone();
-            }
-            state.last = None;
-            let begin = || (Instant::now(), Box::pin(compute()) as Computation<T>);
-            let (began, running) = state.running.get_or_insert_with(begin);
-            let began = *began;
-            let answer = running.as_mut().await;
-            state.running = None;
-            // One that somebody began long ago and left alone is no answer of now.
-            if began + FRESH > asked {
-                state.last = Some((Instant::now(), answer));
+            let (began, answer) = self.current(asked, &compute).await;
+            let Some(answer) = answer else {
+                resume_unwind(Box::new("the computation that was waited for panicked"))
+            };
+            if asked < began + FRESH {
+                return answer;
             }
         }
+    }
+
+    /// The last computation if it runs or is fresh, otherwise a new one.
+    fn current<F>(&self, asked: Instant, compute: impl Fn() -> F) -> Computation<T>
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh =
+            |(began, answer): &(Instant, Option<T>)| answer.is_some() && asked < *began + FRESH;
+        if let Some(last) = &*last
+            && last.peek().is_none_or(is_fresh)
+        {
+            return last.clone();
+        }
+        let began = Instant::now();
+        let computed = AssertUnwindSafe(compute()).catch_unwind();
+        let computed = computed.map(move |answer| (began, answer.ok()));
+        last.insert(computed.boxed().shared()).clone()
     }
 }
 
 impl<T> Default for SharedAnswer<T> {
     fn default() -> Self {
-        let state = State {
-            last: None,
-            running: None,
-        };
-        SharedAnswer(Arc::new(Mutex::new(state)))
-    }
-}
-
-impl<T> Clone for SharedAnswer<T> {
-    fn clone(&self) -> Self {
-        SharedAnswer(self.0.clone())
+        SharedAnswer(Arc::default())
     }
 }
 
@@ -130,26 +129,73 @@ mod tests {
         }
     }
 
+    /// Asks, and leaves before there is an answer.
+    async fn ask_and_leave(work: &Work) {
+        let mut one = JoinSet::new();
+        one.spawn(work.clone().ask());
+        tokio::task::yield_now().await;
+        one.shutdown().await;
+    }
+
     #[tokio::test(start_paused = true)]
     async fn who_asks_and_leaves_begins_nothing_anew_and_leaves_nothing_old_behind() {
         let work = Work::new();
         for _ in 0..100 {
-            let mut one = JoinSet::new();
-            one.spawn(work.clone().ask());
-            tokio::task::yield_now().await;
-            one.shutdown().await;
+            ask_and_leave(&work).await;
         }
         assert_eq!(work.begun(), 1);
         work.may_end.add_permits(1);
         assert_eq!(work.clone().ask().await, 1);
 
         tokio::time::advance(FRESH).await;
-        let mut one = JoinSet::new();
-        one.spawn(work.clone().ask());
-        tokio::task::yield_now().await;
-        one.shutdown().await;
+        ask_and_leave(&work).await;
         tokio::time::advance(FRESH).await;
         work.may_end.add_permits(2);
         assert_eq!(work.clone().ask().await, 3, "the second is of long ago");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_leaves_ends_nothing_that_others_wait_for() {
+        let (work, mut others) = (Work::new(), JoinSet::new());
+        let mut first = JoinSet::new();
+        first.spawn(work.clone().ask());
+        tokio::task::yield_now().await;
+        for _ in 0..10 {
+            others.spawn(work.clone().ask());
+        }
+        tokio::task::yield_now().await;
+        first.shutdown().await;
+        work.may_end.add_permits(1);
+        assert_eq!(others.join_all().await, [1; 10]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whatever_takes_long_runs_alone() {
+        let (work, mut all) = (Work::new(), JoinSet::new());
+        for _ in 0..3 {
+            all.spawn(work.clone().ask());
+            tokio::task::yield_now().await;
+            tokio::time::advance(FRESH).await;
+        }
+        assert_eq!(work.begun(), 1);
+        work.may_end.add_permits(1);
+        assert_eq!(all.join_next().await.unwrap().unwrap(), 1);
+        work.may_end.add_permits(1);
+        assert_eq!(all.join_all().await, [2; 2], "begun after they asked");
+        assert_eq!(work.begun(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_is_no_answer_to_who_asks_later() {
+        let (answer, asked) = (SharedAnswer::default(), AtomicUsize::new(0));
+        let compute = || {
+            let number = asked.fetch_add(1, Ordering::SeqCst);
+            async move { assert_ne!(number, 0) }
+        };
+        let both =
+            AssertUnwindSafe(async { tokio::join!(answer.get(compute), answer.get(compute)) });
+        assert!(both.catch_unwind().await.is_err());
+        answer.get(compute).await;
+        assert_eq!(asked.load(Ordering::SeqCst), 2);
     }
 }

@@ -3,19 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use clap::Parser;
 use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber};
 use serde_json::{Value, json};
-use sluice_translate::{self as translate, Kind, Object, ObjectKey, Options};
+use sluice_translate::{self as translate, Kind, ObjectKey};
 use sluice_xds_server::AccessLogEntry;
 
 use super::*;
-
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    metrics: MetricsFlags,
-}
+use crate::fixture::{flags, ingress, publish, request, view};
 
 fn metrics(view: &View) -> Metrics {
     let identity = Identity {
@@ -23,45 +17,15 @@ fn metrics(view: &View) -> Metrics {
         class: "c".repeat(5_000),
         pod: "pod".to_owned(),
     };
-    let flags = Line::parse_from(["sluice"]).metrics;
     let data_plane = DataPlane::new(None).unwrap();
     Metrics::new(
         &identity,
         view.clone(),
         Store::new(),
         data_plane,
-        Some(&flags),
+        Some(&flags("")),
     )
     .unwrap()
-}
-
-fn publish(view: &View) {
-    let options = Options {
-        class_is_implied: true,
-        ..Options::default()
-    };
-    let translation = translate::translate(&view.resources(), &options);
-    view.show(Arc::new(translation.snapshot()));
-}
-
-fn view(objects: impl IntoIterator<Item = Value>) -> View {
-    let view = View::default();
-    for object in objects {
-        view.resources_mut()
-            .apply(Object::from_value(object).unwrap());
-    }
-    publish(&view);
-    view
-}
-
-fn ingress(key: (&str, &str), host: &str, path: &str) -> Value {
-    let (namespace, name) = key;
-    let path = json!({"path": path, "pathType": "Exact",
-        "backend": {"service": {"name": name, "port": {"number": 80}}}});
-    json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-        "metadata": {"namespace": namespace, "name": name},
-        "spec": {"ingressClassName": "nginx", "rules": [{"host": host, "http": {"paths": [path]}}],
-            "tls": [{"hosts": [host], "secretName": "tls"}]}})
 }
 
 /// As long as what is read of a certificate can be.
@@ -80,16 +44,13 @@ fn secret(namespace: &str, host: &str) -> Value {
         "stringData": {"tls.crt": certificate.pem(), "tls.key": key.serialize_pem()}})
 }
 
+/// A request to each route.
 fn served(view: &View) -> Vec<AccessLogEntry> {
     let snapshot = view.snapshot();
     let routes = snapshot.config().routes();
     let requests = routes.map(|route| AccessLogEntry {
-        route: route.id.as_str().to_owned(),
         backend: "b".repeat(5_000),
-        method: "GET",
-        status: 200,
-        duration: Some(Duration::from_millis(3)),
-        ..AccessLogEntry::default()
+        ..request(route.id.as_str())
     });
     requests.collect()
 }
@@ -106,8 +67,8 @@ fn check(metrics: &Metrics, namespace: &str, name: &str) {
 }
 
 async fn page(metrics: &Metrics) -> String {
-    let page = metrics.clone().made().await.unwrap();
-    String::from_utf8(page.flatten().collect::<Vec<_>>().concat()).unwrap()
+    let parts = metrics.clone().render().await.unwrap();
+    String::from_utf8(parts.concat()).unwrap()
 }
 
 /// No value of these tests has a quote in it.
@@ -120,7 +81,9 @@ fn longest_label(line: &str) -> usize {
 async fn no_label_is_longer_than_its_limit_whatever_objects_and_clients_say() {
     let (name, host) = ("n".repeat(253), format!("{}.test", "h".repeat(63)));
     let long = format!("/{}", "p".repeat(4_000));
-    let view = view([ingress(("n", &name), &host, &long), secret("n", &host)]);
+    let mut ingress = ingress(("n", &name), &host, &long);
+    ingress["spec"]["tls"] = json!([{"hosts": [host], "secretName": "tls"}]);
+    let view = view([ingress, secret("n", &host)]);
     let metrics = metrics(&view);
     metrics.requests().unwrap().take(&served(&view));
     let endless = "x".repeat(5_000);

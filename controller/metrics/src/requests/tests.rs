@@ -1,63 +1,12 @@
-use std::sync::Arc;
-use std::time::Duration;
-
-use clap::Parser;
-use prometheus::TextEncoder;
-use serde_json::{Value, json};
-use sluice_translate::{Kind, Object, ObjectKey, Options, translate};
+use sluice_translate::{Kind, ObjectKey};
 
 use super::*;
+use crate::fixture::{flags, ingress, publish, request, text};
+use crate::room::ROOM;
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    metrics: MetricsFlags,
-}
-
-fn flags(line: &str) -> MetricsFlags {
-    Line::parse_from(["sluice"].into_iter().chain(line.split_whitespace())).metrics
-}
-
-fn ingress(name: &str, host: &str) -> Value {
-    let path =
-        json!({"path": "/shop", "backend": {"service": {"name": "web", "port": {"number": 80}}}});
-    json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": name},
-        "spec": {"ingressClassName": "nginx", "rules": [{"host": host, "http": {"paths": [path]}}]}})
-}
-
-fn publish(view: &View) {
-    let options = Options {
-        class_is_implied: true,
-        ..Options::default()
-    };
-    let translation = translate(&view.resources(), &options);
-    view.show(Arc::new(translation.snapshot()));
-}
-
+/// Of one Ingress.
 fn view() -> View {
-    let view = View::default();
-    view.resources_mut()
-        .apply(Object::from_value(ingress("a", "a.example")).unwrap());
-    publish(&view);
-    view
-}
-
-fn request(route: &str) -> AccessLogEntry {
-    AccessLogEntry {
-        route: route.to_owned(),
-        backend: "default/web/80".to_owned(),
-        method: "GET",
-        status: 200,
-        duration: Some(Duration::from_millis(30)),
-        sent: 120,
-        ..AccessLogEntry::default()
-    }
-}
-
-fn text(registry: &Registry) -> String {
-    TextEncoder::new()
-        .encode_to_string(&registry.gather())
-        .unwrap()
+    crate::fixture::view([ingress(("default", "a"), "a.example", "/shop")])
 }
 
 #[test]
@@ -138,18 +87,12 @@ fn flood(view: &View) -> Vec<AccessLogEntry> {
 
 #[test]
 fn series_of_one_namespace_leave_room_for_those_of_others() {
-    let view = View::default();
-    let mut objects = vec![ingress("b", "b.example")];
-    for number in 0..30 {
-        let mut greedy = ingress(&format!("i{number}"), &format!("greedy{number}.example"));
-        greedy["metadata"]["namespace"] = json!("greedy");
-        objects.push(greedy);
-    }
-    for object in objects {
-        view.resources_mut()
-            .apply(Object::from_value(object).unwrap());
-    }
-    publish(&view);
+    let greedy = (0..30).map(|number| {
+        let (name, host) = (format!("i{number}"), format!("greedy{number}.example"));
+        ingress(("greedy", &name), &host, "/shop")
+    });
+    let view =
+        crate::fixture::view(greedy.chain([ingress(("default", "b"), "b.example", "/shop")]));
     let registry = Registry::new();
     let requests = Requests::register(&registry, &flags(""), view.clone()).unwrap();
     requests.take(&flood(&view));
@@ -160,8 +103,10 @@ fn series_of_one_namespace_leave_room_for_those_of_others() {
         .lines()
         .filter(|line| line.starts_with(begin))
         .collect();
-    let bytes = |line: &&&str| line.contains("namespace=\"greedy\"");
-    let greedy: usize = lines.iter().filter(bytes).map(|line| line.len()).sum();
+    let greedy = lines
+        .iter()
+        .filter(|line| line.contains("namespace=\"greedy\""));
+    let greedy: usize = greedy.map(|line| line.len()).sum();
     assert!((500_000..=ROOM / 2).contains(&greedy), "{greedy} bytes");
     assert!(lines.iter().any(|line| line.contains("ingress=\"_other\"")));
     assert!(lines.iter().any(|line| line.contains("ingress=\"b\"")));
@@ -172,6 +117,6 @@ fn series_of_one_namespace_leave_room_for_those_of_others() {
     }
     publish(&view);
     requests.refresh();
-    let room = requests.0.room.lock().unwrap();
-    assert_eq!(room.used(), 200 + "200GET/shopdefaultbwebb.example".len());
+    let one = "200GET/shopdefaultbwebb.example".len();
+    assert_eq!(requests.0.series.used(), 200 + one);
 }

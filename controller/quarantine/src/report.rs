@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sluice_ir::{ReasonCode, SecretId, ServerName};
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot, ids};
-use sluice_xds::ResourceType;
+use sluice_xds::{DEFAULT_CERTIFICATE_FOR, ResourceType};
 use sluice_xds_server::Nack;
 
 use super::{Held, Part, Quarantine};
@@ -132,6 +132,8 @@ fn of_resource(refusal: &Nack, snapshot: &Snapshot) -> Vec<Report> {
 }
 
 fn secret(name: &str) -> Vec<ObjectRef> {
+    // A default certificate is refused for the authorities that it is beside.
+    let name = name.strip_prefix(DEFAULT_CERTIFICATE_FOR).unwrap_or(name);
     let key = ids::secret_of(&SecretId::new(name));
     let object = key.map(|key| ObjectRef {
         kind: Kind::Secret,

@@ -22,7 +22,7 @@ mod settings;
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap, module_bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use probe::Probe;
-pub use render::{Discovery, HTTPS, RouteCache};
+pub use render::{DEFAULT_CERTIFICATE_FOR, Discovery, HTTPS, RouteCache};
 pub use rendered::RenderedResources;
 pub use routing_cache::RoutingCache;
 pub use settings::{

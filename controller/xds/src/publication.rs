@@ -6,14 +6,22 @@
 //!   removals    clusters and endpoints that are gone      ... after nothing names them any more
 //! ```
 
+mod https;
+mod managers;
+mod own_listener;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use prost::Message;
-use sluice_ir::{Backend, BackendId, Changed, Config, Listener, ListenerName, changed};
+use sluice_ir::{Backend, BackendId, Changed, Config, changed};
 
-use crate::render::{self, DEFAULT_CERTIFICATE, HTTPS};
+pub(crate) use https::HttpsCache;
+pub(crate) use managers::ManagerNames;
+
+use crate::render::{self, HTTPS};
 use crate::routing_cache::RoutingCache;
 use crate::settings::TRACES_CLUSTER;
 use crate::{Change, FilterForm, HTTP, ResourceType, Settings, Update};
@@ -92,30 +100,20 @@ pub fn routing_with(
         Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
         None => update.remove(ResourceType::Listener, HTTP),
     }
-    if cache.tls_listener.is_stale(config, discovery) {
-        match render::tls_listener(config, settings, discovery) {
-            Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
-            None => update.remove(ResourceType::Listener, HTTPS),
-        }
+    let managers = &mut cache.managers;
+    cache
+        .https
+        .publish(config, settings, discovery, managers, &mut update);
+    for listener in &config.listeners {
+        own_listener::set(&mut update, listener, config, settings, managers);
     }
-    for (name, listener) in &config.listeners {
-        set_own_listener(&mut update, &own_name(name), listener, config, settings);
-    }
+    let own: BTreeSet<String> = config.listeners.keys().map(own_listener::name).collect();
+    managers.retain(|name| name == HTTPS || own.contains(name), &mut update);
     for (port, stream) in &config.streams {
         match render::stream(*port, stream, &config.global, settings) {
             Some(listener) => update.put(ResourceType::Listener, &port.to_string(), &listener),
             None => update.remove(ResourceType::Listener, &port.to_string()),
         }
-    }
-    if let Some(https) = &settings.https {
-        let chosen = config
-            .default_certificate
-            .as_ref()
-            .and_then(|id| config.secrets.get(id));
-        let chosen = chosen.map(|value| render::named_secret(DEFAULT_CERTIFICATE, value));
-        let generated = || render::secret(DEFAULT_CERTIFICATE, &https.default_certificate);
-        let secret = chosen.unwrap_or_else(generated);
-        update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
     }
     for name in render::FILTERS {
         let form = |form| render::filter(name, form, settings).encode_to_vec();
@@ -138,7 +136,7 @@ pub fn removals(before: &Config, now: &Config) -> Update {
             false => Change::Remove,
         };
         for kind in [ResourceType::Listener, ResourceType::Route] {
-            update.change(kind, &own_name(name), change.clone());
+            update.change(kind, &own_listener::name(name), change.clone());
         }
     }
     for port in before
@@ -185,25 +183,6 @@ pub fn removals(before: &Config, now: &Config) -> Update {
     update
 }
 
-/// Sets a listener with a table of its own.
-fn set_own_listener(
-    update: &mut Update,
-    name: &str,
-    listener: &Listener,
-    config: &Config,
-    settings: &Settings,
-) {
-    let Some(rendered) = render::own_listener(name, listener, config, settings) else {
-        return;
-    };
-    update.put(ResourceType::Listener, name, &rendered);
-    let routes = RouteConfiguration {
-        name: name.to_owned(),
-        ..render::routes(&config.on_listener(listener))
-    };
-    update.put(ResourceType::Route, name, &routes);
-}
-
 /// Sets the endpoints of one backend; its cluster is there already.
 pub fn set_endpoints(update: &mut Update, id: &BackendId, backend: &Backend) {
     update.put(
@@ -226,155 +205,5 @@ pub fn take_removals_of(update: &mut Update, config: &Config) -> Update {
     Update {
         changes: used,
         ..Update::default()
-    }
-}
-
-/// No other listener or route configuration begins so.
-fn own_name(name: &ListenerName) -> String {
-    format!("listener/{name}")
-}
-
-#[cfg(test)]
-mod tests {
-    use sluice_ir::{Collector, Endpoint, Tracing};
-
-    use super::*;
-
-    fn config(backends: &[(&str, &[&str])]) -> Config {
-        let backend = |endpoints: &[&str]| Backend {
-            endpoints: endpoints
-                .iter()
-                .map(|text| Endpoint::at(text.parse().unwrap()))
-                .collect(),
-            ..Backend::default()
-        };
-        let backends = backends.iter().map(|(name, endpoints)| {
-            (
-                BackendId::new(format!("d/{name}/80")),
-                std::sync::Arc::new(backend(endpoints)),
-            )
-        });
-        Config {
-            backends: backends.collect(),
-            ..Config::default()
-        }
-    }
-
-    fn additions(before: &Config, now: &Config) -> Update {
-        super::additions(before, now)
-    }
-
-    fn names(update: &Update) -> Vec<String> {
-        update
-            .changes
-            .keys()
-            .map(|(kind, name)| format!("{kind} {name}"))
-            .collect()
-    }
-
-    fn endpoints(update: &Update, name: &str) -> Option<Change> {
-        update
-            .changes
-            .get(&(ResourceType::Endpoints, name.into()))
-            .cloned()
-    }
-
-    const POD: &str = "10.0.0.1:80";
-    const OTHER: &str = "10.0.0.2:80";
-
-    #[test]
-    fn one_changed_backend_renders_that_backend_only() {
-        let before = config(&[("a", &[POD]), ("b", &[POD])]);
-        let now = config(&[("a", &[POD]), ("b", &[OTHER])]);
-        assert_eq!(
-            names(&additions(&before, &now)),
-            ["cluster d/b/80", "endpoints d/b/80"]
-        );
-        assert_eq!(additions(&now, &now).changes.len(), 0);
-    }
-
-    #[test]
-    fn endpoints_that_leave_stay_until_the_removal() {
-        let (before, now) = (config(&[("a", &[POD])]), config(&[("a", &[OTHER])]));
-        let mut both = config(&[("a", &[POD, OTHER])]);
-        let backend = both.backends.get_mut(&BackendId::new("d/a/80")).unwrap();
-        std::sync::Arc::make_mut(backend).endpoints[0].draining = true;
-        let both = additions(&Config::default(), &both);
-        assert_eq!(
-            endpoints(&additions(&before, &now), "d/a/80"),
-            endpoints(&both, "d/a/80")
-        );
-        let last = additions(&Config::default(), &now);
-        assert_eq!(
-            endpoints(&removals(&before, &now), "d/a/80"),
-            endpoints(&last, "d/a/80")
-        );
-    }
-
-    #[test]
-    fn a_backend_that_comes_back_takes_its_removal_back() {
-        let (with, without) = (config(&[("a", &[POD])]), config(&[]));
-        let mut removals = super::removals(&with, &without);
-        assert_eq!(endpoints(&removals, "d/a/80"), Some(Change::Remove));
-        removals.merge(super::removals(&without, &with));
-        assert!(
-            !removals
-                .changes
-                .values()
-                .any(|change| *change == Change::Remove),
-            "{removals:?}"
-        );
-    }
-
-    #[test]
-    fn what_is_still_led_to_stays_and_all_else_goes() {
-        let (before, now) = (
-            config(&[("a", &[POD]), ("b", &[POD]), ("c", &[POD])]),
-            config(&[("c", &[OTHER])]),
-        );
-        let mut removals = super::removals(&before, &now);
-        let kept = take_removals_of(&mut removals, &config(&[("a", &[POD]), ("c", &[POD])]));
-        assert_eq!(names(&kept), ["cluster d/a/80", "endpoints d/a/80"]);
-        assert_eq!(endpoints(&removals, "d/b/80"), Some(Change::Remove));
-        assert!(
-            matches!(endpoints(&removals, "d/c/80"), Some(Change::Set(_))),
-            "who left, leaves"
-        );
-    }
-
-    #[test]
-    fn the_cluster_of_a_collector_comes_before_its_spans_and_leaves_after_them() {
-        let traced = |host: &str| {
-            let collector = Collector {
-                host: host.to_owned(),
-                port: 4317,
-            };
-            let mut config = Config::default();
-            config.global.tracing = Some(Tracing::to(collector));
-            config
-        };
-        let (with, without) = (traced("a.test"), Config::default());
-        assert_eq!(names(&additions(&without, &with)), ["cluster sluice_otlp"]);
-        assert_eq!(
-            names(&additions(&with, &traced("b.test"))),
-            ["cluster sluice_otlp"]
-        );
-        assert!(additions(&with, &with).changes.is_empty());
-        let mut removals = super::removals(&with, &without);
-        assert!(
-            removals
-                .changes
-                .values()
-                .all(|change| *change == Change::Remove),
-            "{removals:?}"
-        );
-        removals.merge(super::removals(&without, &with));
-        assert!(
-            removals
-                .changes
-                .values()
-                .all(|change| *change == Change::Keep),
-            "{removals:?}"
-        );
     }
 }

@@ -1,11 +1,13 @@
-//! What is remembered from one publication of routing to the next, so that it costs what has changed.
+//! Memory from one publication of routing to the next, so that it costs what has changed.
 
-use crate::render::{RouteCache, TlsListenerCache};
+use crate::publication::{HttpsCache, ManagerNames};
+use crate::render::RouteCache;
 
 /// Resources as they were rendered last.
 #[derive(Clone, Debug, Default)]
 pub struct RoutingCache {
     /// Routes of hosts.
     pub routes: RouteCache,
-    pub(crate) tls_listener: TlsListenerCache,
+    pub(crate) https: HttpsCache,
+    pub(crate) managers: ManagerNames,
 }

@@ -370,6 +370,7 @@ impl Subscription {
         }
         match stored {
             Some(stored) if forced || known != Some(&version) => Need::Set(stored),
+            None if !self.kind.tells_removals() => Need::Nothing,
             None if forced || known.is_some() || self.names.contains(name) => Need::Remove,
             _ => Need::Nothing,
         }

@@ -1,24 +1,83 @@
-//! Cache of the listener for HTTPS. It has a chain for each certificate and the connection manager in each chain, so it is rendered only
-//! when it changes: neither a route nor a renewed certificate does that.
+//! The listener for HTTPS, with its connection managers and the default certificates. It has a chain for each certificate, so it is rendered
+//! only when its chains change: neither a route nor a renewed certificate does that.
 
+use std::collections::BTreeSet;
+
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
+use prost::Message;
 use sluice_ir::Config;
 
-use super::{Discovery, filter_chains};
+use super::managers::ManagerNames;
+use crate::render::{self, DEFAULT_CERTIFICATE, Discovery, HTTPS};
+use crate::settings::Https;
+use crate::{ResourceType, Settings, Update};
 
-/// What the listener was rendered of.
+/// The listener as it was published last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TlsListenerCache(Option<(Config, Discovery)>);
+pub(crate) struct HttpsCache {
+    /// Its ingredients.
+    rendered: Option<(Config, Discovery)>,
+    /// Names under which it asks for the default certificate.
+    certificates: BTreeSet<String>,
+    /// The default certificate, encoded.
+    certificate: Vec<u8>,
+}
 
-impl TlsListenerCache {
+impl HttpsCache {
+    /// Sets all that has changed.
+    pub(super) fn publish(
+        &mut self,
+        config: &Config,
+        settings: &Settings,
+        discovery: Discovery,
+        managers: &mut ManagerNames,
+        update: &mut Update,
+    ) {
+        let Some(https) = &settings.https else {
+            update.remove(ResourceType::Listener, HTTPS);
+            return;
+        };
+        let is_stale = self.is_stale(config, discovery);
+        if is_stale && let Some(rendered) = render::tls_listener(config, settings, discovery) {
+            update.put(ResourceType::Listener, HTTPS, &rendered.listener);
+            managers.replace(HTTPS, &rendered.managers, update);
+            let before = std::mem::replace(&mut self.certificates, rendered.default_certificates);
+            for name in before.difference(&self.certificates) {
+                update.remove(ResourceType::Secret, name);
+            }
+        }
+        let certificate = default_certificate(config, https, DEFAULT_CERTIFICATE).encode_to_vec();
+        if is_stale || certificate != self.certificate {
+            for name in &self.certificates {
+                let copy = default_certificate(config, https, name);
+                update.put(ResourceType::Secret, name, &copy);
+            }
+            update.set(
+                ResourceType::Secret,
+                DEFAULT_CERTIFICATE,
+                certificate.clone(),
+            );
+            self.certificate = certificate;
+        }
+    }
+
     /// True unless the listener is the one that was asked for last. Settings of the process stay.
-    pub(crate) fn is_stale(&mut self, config: &Config, discovery: Discovery) -> bool {
+    fn is_stale(&mut self, config: &Config, discovery: Discovery) -> bool {
         let now = (ingredients(config), discovery);
-        let before = self.0.replace(now.clone());
+        let before = self.rendered.replace(now.clone());
         !before.is_some_and(|before| is_same(&before, &now))
     }
 }
 
-/// What the listener is made of. The rest would be kept alive for nothing.
+fn default_certificate(config: &Config, https: &Https, name: &str) -> Secret {
+    let chosen = config.default_certificate.as_ref();
+    match chosen.and_then(|id| config.secrets.get(id)) {
+        Some(chosen) => render::named_secret(name, chosen),
+        None => render::secret(name, &https.default_certificate),
+    }
+}
+
+/// Ingredients of the listener. The rest would be kept alive for nothing.
 fn ingredients(config: &Config) -> Config {
     Config {
         global: config.global.clone(),
@@ -34,7 +93,7 @@ fn is_same(before: &(Config, Discovery), now: &(Config, Discovery)) -> bool {
     let ((before, before_discovery), (now, discovery)) = (before, now);
     before_discovery == discovery
         && before.global == now.global
-        && filter_chains::are_same(before, now)
+        && render::have_same_chains(before, now)
 }
 
 #[cfg(test)]
@@ -124,7 +183,7 @@ mod tests {
 
         #[test]
         fn what_is_not_stale_is_what_would_be_rendered(steps in prop::collection::vec(step(), 1..12)) {
-            let (mut cache, settings) = (TlsListenerCache::default(), settings());
+            let (mut cache, settings) = (HttpsCache::default(), settings());
             let (mut config, mut shown) = (Config::default(), None);
             for step in steps {
                 apply(&mut config, step);
@@ -139,7 +198,7 @@ mod tests {
 
     #[test]
     fn routes_and_renewed_certificates_leave_it_as_it_is() {
-        let (mut cache, mut config) = (TlsListenerCache::default(), Config::default());
+        let (mut cache, mut config) = (HttpsCache::default(), Config::default());
         apply(&mut config, Step::Serve(0));
         apply(&mut config, Step::Certify(0, false));
         assert!(cache.is_stale(&config, Discovery::Table));

@@ -1,17 +1,31 @@
-//! Parts of requests in CEL, for substitution formats that have no operator for them.
+//! Parts of requests in CEL, for filters, and for substitution formats that have no operator for them.
 
 use std::fmt::Write;
 
 /// A string literal without characters that end it, or the operator that it is in.
 pub(super) fn string_literal(text: &str) -> String {
+    literal(text, |letter| {
+        ends_literal(letter) || "()%:".contains(letter)
+    })
+}
+
+/// The same in no operator: an expression of its own, whose length Envoy limits.
+pub(super) fn bare_literal(text: &str) -> String {
+    literal(text, ends_literal)
+}
+
+fn ends_literal(letter: char) -> bool {
+    matches!(letter, '\'' | '\\') || letter.is_control()
+}
+
+fn literal(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut written = String::from("'");
     for letter in text.chars() {
-        match letter {
-            '\'' | '\\' | '(' | ')' | '%' | ':' => {
-                // A text takes all that is written to it.
-                let _ = write!(written, "\\u{:04X}", u32::from(letter));
-            }
-            letter => written.push(letter),
+        if is_escaped(letter) {
+            // A text takes all that is written to it.
+            let _ = write!(written, "\\u{:04X}", u32::from(letter));
+        } else {
+            written.push(letter);
         }
     }
     written + "'"
@@ -61,15 +75,20 @@ mod tests {
 
     #[test]
     fn a_literal_ends_neither_itself_nor_its_operator() {
-        for letter in (0..=0x24F).filter_map(char::from_u32) {
-            let written = string_literal(&format!("a{letter}"));
-            let within = written
-                .strip_prefix("'a")
-                .and_then(|it| it.strip_suffix('\''));
-            let within = within.unwrap_or_else(|| panic!("{written}"));
-            let is_itself = within.chars().eq([letter]) && !r"'\()%:".contains(letter);
-            let is_escape = within == format!("\\u{:04X}", u32::from(letter));
-            assert!(is_itself || is_escape, "{letter:?}: {written}");
+        type Literal = fn(&str) -> String;
+        let forms: [(Literal, &str); 2] =
+            [(string_literal, "'\\\n\r()%:"), (bare_literal, "'\\\n\r")];
+        for (literal, special) in forms {
+            for letter in (0..=0x24F).filter_map(char::from_u32) {
+                let written = literal(&format!("a{letter}"));
+                let within = written
+                    .strip_prefix("'a")
+                    .and_then(|it| it.strip_suffix('\''));
+                let within = within.unwrap_or_else(|| panic!("{written}"));
+                let is_itself = within.chars().eq([letter]) && !special.contains(letter);
+                let is_escape = within == format!("\\u{:04X}", u32::from(letter));
+                assert!(is_itself || is_escape, "{letter:?}: {written}");
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The listeners: LDS.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use envoy_types::pb::envoy::config::core::v3::CidrRange;
@@ -19,8 +20,20 @@ use super::chain_matcher::{self, ChainNames};
 use super::filter_chains::{self, DEFAULT_CHAIN};
 use super::manager::{Front, Scheme, manager};
 use super::proto::{address, any, cidr_range, millis_long, number, yes};
+use super::shared_managers::SharedManagers;
 use super::{Discovery, HTTPS, client_tls, passthrough, tls};
 use crate::{HTTP, Settings};
+
+/// A listener, and what its chains name that nothing else does.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TlsListener {
+    /// The listener: LDS.
+    pub listener: Listener,
+    /// The connection managers: ECDS.
+    pub managers: SharedManagers,
+    /// Names under which chains ask for the default certificate, beside its own: SDS.
+    pub default_certificates: BTreeSet<String>,
+}
 
 /// The listener for HTTP; `None` when there is no address to listen on.
 #[must_use]
@@ -45,7 +58,7 @@ pub fn tls_listener(
     config: &Config,
     settings: &Settings,
     discovery: Discovery,
-) -> Option<Listener> {
+) -> Option<TlsListener> {
     let https = settings.https.as_ref()?;
     let front = Front {
         scheme: Scheme::Https,
@@ -70,7 +83,7 @@ pub fn own_listener(
     listener: &sluice_ir::Listener,
     config: &Config,
     settings: &Settings,
-) -> Option<Listener> {
+) -> Option<TlsListener> {
     let addresses = settings.on_port(listener.port.get());
     let config = config.on_listener(listener);
     let front = Front {
@@ -89,7 +102,10 @@ pub fn own_listener(
             let certificate = tls.default_certificate.as_ref();
             secure(name, &addresses, &config, certificate, &front)
         }
-        None => plain(name, &addresses, &front),
+        None => Some(TlsListener {
+            listener: plain(name, &addresses, &front)?,
+            ..TlsListener::default()
+        }),
     }
 }
 
@@ -97,7 +113,7 @@ fn plain(name: &str, addresses: &[SocketAddr], front: &Front<'_>) -> Option<List
     Some(Listener {
         listener_filters_timeout: proxy_timeout(front.global),
         listener_filters: proxy_protocol(front.global).into_iter().collect(),
-        filter_chains: vec![from_believed(front.global, filter_chain(name, None, front))],
+        filter_chains: vec![from_believed(front.global, plain_chain(name, front))],
         ..on(addresses, name)?
     })
 }
@@ -125,10 +141,11 @@ fn secure(
     config: &Config,
     certificate: Option<&SecretId>,
     front: &Front<'_>,
-) -> Option<Listener> {
-    let global = front.global;
-    // The connection manager of all hosts that ask clients for no certificate. It is long: each change would make one for each certificate.
-    let usual = filter_chain(name, None, front);
+) -> Option<TlsListener> {
+    let (global, mut managers) = (front.global, SharedManagers::default());
+    let mut default_certificates = BTreeSet::new();
+    // Of all hosts that ask clients for no certificate.
+    let usual = tls_chain(name, None, front, &mut managers);
     let chain = |host: &HostTls| {
         let certificate = host.certificate.as_ref().or(certificate);
         let host = HostTls {
@@ -136,9 +153,15 @@ fn secure(
             ..host.clone()
         };
         let clients = host.client_validation.as_ref();
+        if let (None, Some(clients)) = (&host.certificate, clients) {
+            default_certificates.insert(tls::default_certificate(Some(clients)));
+        }
         FilterChain {
             transport_socket: Some(tls::terminated(global, &host)),
-            ..clients.map_or_else(|| usual.clone(), |_| filter_chain(name, clients, front))
+            ..match clients {
+                None => usual.clone(),
+                Some(_) => tls_chain(name, clients, front, &mut managers),
+            }
         }
     };
     let (chains, matcher) = chains(config, chain, front);
@@ -146,7 +169,7 @@ fn secure(
         "envoy.filters.listener.tls_inspector",
         TlsInspector::default(),
     );
-    Some(Listener {
+    let listener = Listener {
         listener_filters_timeout: proxy_timeout(global),
         listener_filters: proxy_protocol(global)
             .into_iter()
@@ -155,13 +178,18 @@ fn secure(
         filter_chains: chains,
         filter_chain_matcher: Some(matcher),
         ..on(addresses, name)?
+    };
+    Some(TlsListener {
+        listener,
+        managers,
+        default_certificates,
     })
 }
 
 /// All chains of a listener, and the matcher among them; `chain` makes that of hosts with these settings.
 fn chains(
     config: &Config,
-    chain: impl Fn(&HostTls) -> FilterChain,
+    mut chain: impl FnMut(&HostTls) -> FilterChain,
     front: &Front<'_>,
 ) -> (Vec<FilterChain>, Matcher) {
     let global = front.global;
@@ -223,13 +251,25 @@ pub(super) fn believed_peers(global: &GlobalConfig) -> Option<Vec<CidrRange>> {
     Some(peers)
 }
 
-fn filter_chain(name: &str, clients: Option<&ClientValidation>, front: &Front<'_>) -> FilterChain {
+fn plain_chain(name: &str, front: &Front<'_>) -> FilterChain {
     let manager = Filter {
         name: "envoy.filters.network.http_connection_manager".to_owned(),
-        config_type: any(manager(name, clients, front)).map(NetworkConfig::TypedConfig),
+        config_type: any(manager(name, None, front)).map(NetworkConfig::TypedConfig),
     };
-    let is_marked = front.scheme == Scheme::Https && front.global.forwarded.tells_scheme();
-    let mark = is_marked.then(client_tls::mark);
+    FilterChain {
+        filters: vec![manager],
+        ..FilterChain::default()
+    }
+}
+
+fn tls_chain(
+    name: &str,
+    clients: Option<&ClientValidation>,
+    front: &Front<'_>,
+    managers: &mut SharedManagers,
+) -> FilterChain {
+    let mark = front.global.forwarded.tells_scheme().then(client_tls::mark);
+    let manager = managers.filter(&manager(name, clients, front));
     FilterChain {
         filters: mark.into_iter().chain([manager]).collect(),
         ..FilterChain::default()

@@ -16,6 +16,7 @@ mod chain_matcher;
 mod client_tls;
 mod cluster;
 mod compress;
+mod digest;
 mod encoded;
 mod endpoints;
 mod filter;
@@ -39,9 +40,9 @@ mod request_headers;
 mod response_format;
 mod route;
 mod route_specifier;
+mod shared_managers;
 mod stream;
 mod tls;
-mod tls_listener_cache;
 mod tracing;
 mod upstream_tls;
 
@@ -49,20 +50,24 @@ pub use cluster::cluster;
 pub use endpoints::load_assignment;
 pub(crate) use filter::FILTERS;
 pub use filter::{CAPABILITIES, filter};
-pub use listener::{listener, own_listener, tls_listener};
+pub(crate) use filter_chains::are_same as have_same_chains;
+pub use listener::{TlsListener, listener, own_listener, tls_listener};
 pub(crate) use probe::{listener as probe_listener, tls as probe_tls_listener};
 pub(crate) use route::probe_routes;
 pub use route::{Discovery, RouteCache, balances_natively, moves_balancing, routes};
+pub use shared_managers::SharedManagers;
 pub use stream::stream;
 pub use tls::secret;
-pub(crate) use tls_listener_cache::TlsListenerCache;
 pub use tracing::collector;
 pub use upstream_tls::named_secret;
 
 /// The name of the listener with TLS; its routes are [`HTTP`](crate::HTTP)'s.
 pub const HTTPS: &str = "https";
-/// The name of the certificate for hosts without one of their own.
+/// The name of the certificate for hosts without one of their own; [`DEFAULT_CERTIFICATE_FOR`] where clients are asked for theirs.
 pub const DEFAULT_CERTIFICATE: &str = "default";
+/// The same certificate for hosts that ask clients for theirs, before the name of the authorities. Envoy says that it refuses a certificate
+/// when it refuses the authorities beside it, and then gives it to nobody else.
+pub const DEFAULT_CERTIFICATE_FOR: &str = "default for ";
 // The filter's extension configurations and plugins; the first is its VM's name, too. [`LOOKUP_FILTER`] is that of the other filters that only
 // its requests need, too, so all of them run or none does.
 pub(crate) use sluice_filter_config::host_contract::{BODILESS_MIRROR_FILTER, MIRROR_FILTER};

@@ -29,7 +29,7 @@ pub(crate) fn tls(config: &Config, settings: &Settings, discovery: Discovery) ->
         name: TLS_PROBE.to_owned(),
         address: Some(address(NOWHERE_ELSE)),
         bind_to_port: Some(BoolValue { value: false }),
-        ..tls_listener(config, settings, discovery)?
+        ..tls_listener(config, settings, discovery)?.listener
     })
 }
 

@@ -17,18 +17,16 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
 use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{ClientValidation, GlobalConfig, HostTls, SecretId, ServerName, ServerTls};
 
-use super::DEFAULT_CERTIFICATE;
 use super::proto::{ads_awaited, any, seconds, verify_depth};
+use super::{DEFAULT_CERTIFICATE, DEFAULT_CERTIFICATE_FOR};
 use crate::Certificate;
 
 /// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
 pub(super) fn terminated(global: &GlobalConfig, host: &HostTls) -> TransportSocket {
-    let certificate = host
-        .certificate
-        .as_ref()
-        .map_or(DEFAULT_CERTIFICATE, SecretId::as_str);
+    let own = host.certificate.as_ref().map(SecretId::as_str);
+    let default = || default_certificate(host.client_validation.as_ref());
     let certificate = SdsSecretConfig {
-        name: certificate.to_owned(),
+        name: own.map_or_else(default, str::to_owned),
         sds_config: Some(ads_awaited()),
     };
     let protocols = global
@@ -63,6 +61,14 @@ pub(super) fn terminated(global: &GlobalConfig, host: &HostTls) -> TransportSock
         name: "envoy.transport_sockets.tls".to_owned(),
         config_type: any(context).map(ConfigType::TypedConfig),
     }
+}
+
+/// Name of the default certificate for hosts that check clients so. What a tenant can break is beside no certificate of others.
+pub(super) fn default_certificate(clients: Option<&ClientValidation>) -> String {
+    clients.map_or_else(
+        || DEFAULT_CERTIFICATE.to_owned(),
+        |clients| format!("{DEFAULT_CERTIFICATE_FOR}{}", clients.ca.as_str()),
+    )
 }
 
 /// As in nginx the handshake goes on whatever the certificate is, and the routes say what that means.

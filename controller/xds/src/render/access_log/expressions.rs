@@ -5,7 +5,7 @@
 
 use sluice_ir::LogEscaping;
 
-use crate::render::cel::{regex_capture, string_literal};
+use crate::render::cel::{header, regex_capture, string_literal};
 use crate::render::forwarded;
 
 /// Namespace of metadata: of a request, what the client sent; of a route, what the log says of it.
@@ -117,9 +117,9 @@ pub(super) fn operator(readings: &[Reading], escaping: LogEscaping, missing: &st
 
 /// A header as the client sent it. One that is too long to be noted is shown as the pod got it.
 pub(super) fn sent_header(name: &str) -> [Reading; 2] {
-    let header = format!("'{}'", forwarded::as_sent(name));
-    let value = format!("request.headers[{header}]");
-    let is_long = format!("{header} in request.headers && size(bytes({value})) >= {MOST_NOTED}");
+    let sent = forwarded::as_sent(name);
+    let (key, value) = (string_literal(sent), header(sent));
+    let is_long = format!("{key} in request.headers && size(bytes({value})) >= {MOST_NOTED}");
     [
         Reading::new(is_noted(name), noted(name), Author::Noted),
         Reading::new(is_long, value, Author::Other),
@@ -127,12 +127,16 @@ pub(super) fn sent_header(name: &str) -> [Reading; 2] {
 }
 
 pub(super) fn noted(key: &str) -> String {
-    format!("metadata.filter_metadata['{LOG_METADATA}']['{key}']")
+    format!(
+        "metadata.filter_metadata['{LOG_METADATA}'][{}]",
+        string_literal(key)
+    )
 }
 
 pub(super) fn is_noted(key: &str) -> String {
+    let key = string_literal(key);
     format!(
-        "('{LOG_METADATA}' in metadata.filter_metadata && '{key}' in metadata.filter_metadata['{LOG_METADATA}'])"
+        "('{LOG_METADATA}' in metadata.filter_metadata && {key} in metadata.filter_metadata['{LOG_METADATA}'])"
     )
 }
 

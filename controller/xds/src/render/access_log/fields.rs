@@ -200,11 +200,14 @@ fn of_client(field: &LogField) -> Option<Vec<Reading>> {
 fn of_response(field: &LogField) -> Option<Reading> {
     let upstream = |value: &str| Reading::new("has(upstream.address)", value, Author::Ours);
     Some(match field {
-        LogField::ResponseHeader(name) => Reading::new(
-            format!("'{name}' in response.headers"),
-            format!("response.headers['{name}']"),
-            Author::Other,
-        ),
+        LogField::ResponseHeader(name) => {
+            let name = cel::string_literal(name);
+            Reading::new(
+                format!("{name} in response.headers"),
+                format!("response.headers[{name}]"),
+                Author::Other,
+            )
+        }
         LogField::UpstreamAddress => upstream("upstream.address"),
         LogField::UpstreamStatus => upstream("string(response.code)"),
         LogField::UpstreamBytes => upstream("string(response.size)"),

@@ -26,6 +26,7 @@ use envoy_types::pb::envoy::extensions::formatter::cel::v3::Cel;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::LogTarget;
 
+use super::cel::bare_literal;
 use super::forwarded;
 use super::proto::{any, extension};
 use crate::Settings;
@@ -65,7 +66,7 @@ pub(super) fn request_metadata(log: &sluice_ir::AccessLog) -> HeaderToMetadata {
 pub(super) fn of_requests(log: &sluice_ir::AccessLog, settings: &Settings) -> Option<AccessLog> {
     let written = written(&log.requests, settings)?;
     Some(AccessLog {
-        filter: Some(filter(&log.skipped)),
+        filter: Some(where_holds(is_written(&log.skipped))),
         ..written
     })
 }
@@ -126,21 +127,13 @@ fn cel() -> Cel {
 
 /// Nothing else of Envoy's compares something of a request that is over and takes what is not the same. A path that was not noted, as
 /// one that is too long is not, is none of these.
-fn filter(skipped: &[String]) -> AccessLogFilter {
-    let skipped: Vec<String> = skipped
-        .iter()
-        // Translation lets none of these through; one would end the text that it stands in.
-        .filter(|uri| !uri.contains(['\'', '"', '\\']))
-        .map(|uri| format!("'{uri}'"))
-        .collect();
+fn is_written(skipped: &[String]) -> String {
     if skipped.is_empty() {
-        return where_holds(logged());
+        return logged();
     }
+    let skipped: Vec<String> = skipped.iter().map(|uri| bare_literal(uri)).collect();
     let (is_noted, noted, skipped) = (is_noted(URI), noted(URI), skipped.join(", "));
-    where_holds(format!(
-        "{} && !({is_noted} && {noted} in [{skipped}])",
-        logged()
-    ))
+    format!("{} && !({is_noted} && {noted} in [{skipped}])", logged())
 }
 
 /// Takes the requests for which an expression of CEL holds.
@@ -155,5 +148,29 @@ pub(super) fn where_holds(expression: String) -> AccessLogFilter {
     };
     AccessLogFilter {
         filter_specifier: Some(FilterSpecifier::ExtensionFilter(extension)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `skip-access-log-urls` has at most 32 KiB, with a comma after each path, and no character that a literal escapes.
+    #[test]
+    fn the_most_paths_to_skip_are_no_longer_than_envoy_reads() {
+        const LONGEST_EXPRESSION: usize = 100_000;
+        for path in ["/", "/%", "/(:)"] {
+            let paths = vec![path.to_owned(); 32 * 1024 / (path.len() + 1)];
+            assert!(is_written(&paths).len() < LONGEST_EXPRESSION, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_to_skip_ends_no_text() {
+        let written = is_written(&["/a' || true || '".to_owned()]);
+        assert!(
+            written.ends_with(r"in ['/a\u0027 || true || \u0027'])"),
+            "{written}"
+        );
     }
 }

@@ -1,12 +1,13 @@
 //! `proxy-ssl-secret`: what pods are offered with it and without it, its list of revoked certificates, and Ingresses beside it.
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, IsCa,
-    KeyIdMethod, KeyPair, KeyUsagePurpose, SerialNumber, date_time_ymd,
-};
+mod authority;
+
+use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Map, Value, json};
 use sluice_ir::{TlsVersions, UpstreamTls};
 use sluice_translate::{Object, ObjectKey, Options, Report, Resources, Severity, translate};
+
+use authority::Authority;
 
 const V1_2: TlsVersions = TlsVersions {
     v1_2: true,
@@ -25,20 +26,11 @@ fn secrets() -> Vec<Value> {
         ("tls.crt", params.self_signed(&key).unwrap().pem()),
         ("tls.key", key.serialize_pem()),
     ];
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::CrlSign];
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let list = CertificateRevocationListParams {
-        this_update: date_time_ymd(2026, 1, 1),
-        next_update: date_time_ymd(2096, 1, 1),
-        crl_number: SerialNumber::from(1_u64),
-        issuing_distribution_point: None,
-        revoked_certs: Vec::new(),
-        key_identifier_method: KeyIdMethod::Sha256,
-    };
-    let list = list.signed_by(&authority).unwrap().pem().unwrap();
-    let (ca, crl) = (("ca.crt", authority.pem()), ("ca.crl", list));
+    let authority = Authority::new();
+    let (ca, crl) = (
+        ("ca.crt", authority.certificate),
+        ("ca.crl", authority.list),
+    );
     let [certificate, key] = pair;
     [
         ("pair", vec![certificate.clone(), key.clone()]),

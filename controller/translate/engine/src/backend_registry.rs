@@ -7,13 +7,12 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use sluice_ir::{BackendId, Canary, Transport};
 
 use crate::backends::{
-    Authority, BackendRef, BackendSource, Balance, ReferencePrecedence, Source, Traffic,
+    Authority, BackendRef, BackendSource, Balance, ReferencePrecedence, Source, Spoken, Traffic,
 };
 use crate::canaries::{CanaryCandidate, resolve_canaries};
 use crate::few::Few;
@@ -46,13 +45,6 @@ struct Entry {
     reports: Vec<Report>,
 }
 
-/// A backend that a canary needs, because a route leads to one with this transport.
-struct Inherited {
-    id: BackendId,
-    transport: Arc<Transport>,
-    attempts: NonZeroU8,
-}
-
 /// Backends and canaries that resolving the entries has changed.
 #[derive(Debug, Default)]
 pub(crate) struct EntryChanges {
@@ -65,8 +57,8 @@ pub(crate) struct EntryChanges {
 impl BackendRegistry {
     pub(crate) fn add_ref(&mut self, precedence: ReferencePrecedence, mut backend_ref: BackendRef) {
         share(&mut self.last_balance, &mut backend_ref.balance);
-        if let Some(transport) = &mut backend_ref.transport {
-            share(&mut self.last_transport, transport);
+        if let Some(spoken) = &mut backend_ref.spoken {
+            share(&mut self.last_transport, &mut spoken.transport);
         }
         let port = without_variant(&backend_ref.id);
         self.entry(&port)
@@ -160,29 +152,24 @@ impl BackendRegistry {
     }
 
     /// The backends that a port needs as a canary: one for each way in which routes speak to the ports that it is a canary of.
-    fn inherited(&self, port: &BackendId) -> Vec<Inherited> {
-        let mut all: BTreeMap<BackendId, Inherited> = BTreeMap::new();
+    fn inherited(&self, port: &BackendId) -> BTreeMap<BackendId, Spoken> {
+        let mut all = BTreeMap::new();
         let mains = self.entries.get(port).map(|entry| entry.mains.keys());
         let mains = mains.into_iter().flatten();
         for main in mains.filter_map(|main| self.entries.get(main)) {
             let refs = main.backend_refs.values();
-            let led = refs.filter(|it| it.traffic == Traffic::Routes && it.transport.is_some());
+            let led = refs.filter(|it| it.traffic == Traffic::Routes && it.spoken.is_some());
             let led: BTreeSet<&BackendId> = led.map(|backend_ref| &backend_ref.id).collect();
             // A canary of a canary gets nothing, so what that inherits does not count.
-            for (id, source) in sources(&main.backend_refs, &[]) {
-                if !led.contains(&id) {
-                    continue;
+            for (id, Source { spoken, .. }) in sources(&main.backend_refs, &BTreeMap::new()) {
+                if led.contains(&id) {
+                    let attempts = spoken.attempts;
+                    let inherited = all.entry(with_transport_of(port, &id)).or_insert(spoken);
+                    inherited.attempts = inherited.attempts.max(attempts);
                 }
-                let (id, attempts) = (with_transport_of(port, &id), source.attempts);
-                let inherited = all.entry(id.clone()).or_insert_with(|| Inherited {
-                    id,
-                    transport: source.transport,
-                    attempts,
-                });
-                inherited.attempts = inherited.attempts.max(attempts);
             }
         }
-        all.into_values().collect()
+        all
     }
 
     /// The source that a backend is made from.
@@ -293,29 +280,28 @@ fn balance(backend_refs: &Few<ReferencePrecedence, Box<BackendRef>>) -> Option<A
 /// Whoever speaks to the pods, and how.
 fn sources(
     backend_refs: &Few<ReferencePrecedence, Box<BackendRef>>,
-    inherited: &[Inherited],
+    inherited: &BTreeMap<BackendId, Spoken>,
 ) -> Box<[(BackendId, Source)]> {
     let Some(balance) = balance(backend_refs) else {
         return Box::default();
     };
     let mut sources = Sources::default();
     for backend_ref in backend_refs.values() {
-        if let Some(transport) = &backend_ref.transport {
-            let BackendRef { id, attempts, .. } = &**backend_ref;
-            let source = sources.add((id, transport, *attempts), backend_ref, &balance);
+        if let Some(spoken) = &backend_ref.spoken {
+            let source = sources.add(&backend_ref.id, spoken, backend_ref, &balance);
             source.sites.push(backend_ref.site.clone());
         }
     }
-    let canaries = || backend_refs.values().filter(|it| it.transport.is_none());
+    let canaries = || backend_refs.values().filter(|it| it.spoken.is_none());
     // All are of the namespace of the Service, so one has as much authority as the other.
-    for canary in canaries().take(1) {
-        for it in inherited {
-            sources.add((&it.id, &it.transport, it.attempts), canary, &balance);
+    if let Some(canary) = canaries().next() {
+        for (id, spoken) in inherited {
+            sources.add(id, spoken, canary, &balance);
         }
     }
     // One backend suffices to report what is wrong with the Service of all.
-    let first = inherited.first();
-    if let Some((_, source)) = first.and_then(|first| sources.0.get_mut(&first.id)) {
+    let first = inherited.keys().next();
+    if let Some((_, source)) = first.and_then(|first| sources.0.get_mut(first)) {
         source.sites.extend(canaries().map(|it| it.site.clone()));
     }
     let sources = sources.0.into_iter();
@@ -330,7 +316,8 @@ impl Sources {
     /// Adds a backend that a reference asks for.
     fn add(
         &mut self,
-        (id, transport, attempts): (&BackendId, &Arc<Transport>, NonZeroU8),
+        id: &BackendId,
+        spoken: &Spoken,
         backend_ref: &BackendRef,
         balance: &Arc<Balance>,
     ) -> &mut Source {
@@ -338,8 +325,7 @@ impl Sources {
         let new = || Source {
             origin: backend_ref.origin.clone(),
             balance: balance.clone(),
-            transport: transport.clone(),
-            attempts,
+            spoken: spoken.clone(),
             // Most backends have one.
             sites: Vec::with_capacity(1),
         };
@@ -347,9 +333,10 @@ impl Sources {
             .0
             .entry(id.clone())
             .or_insert_with(|| (authority, new()));
+        let most = &mut source.spoken.attempts;
         match authority.cmp(highest) {
-            Ordering::Less => (*highest, source.attempts) = (authority, attempts),
-            Ordering::Equal => source.attempts = source.attempts.max(attempts),
+            Ordering::Less => (*highest, *most) = (authority, spoken.attempts),
+            Ordering::Equal => *most = spoken.attempts.max(*most),
             Ordering::Greater => {}
         }
         source

@@ -123,10 +123,18 @@ pub enum BackendSource {
 pub(crate) struct Source {
     pub(crate) origin: BackendSource,
     pub(crate) balance: Arc<Balance>,
-    pub(crate) transport: Arc<Transport>,
-    /// The most that any route asks for.
-    pub(crate) attempts: NonZeroU8,
+    /// With the most attempts that any route asks for.
+    pub(crate) spoken: Spoken,
     pub(crate) sites: Vec<ReferenceSite>,
+}
+
+/// The way in which requests reach the endpoints of a backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spoken {
+    /// The transport to them.
+    pub transport: Arc<Transport>,
+    /// Endpoints that are tried for one request, at most.
+    pub attempts: NonZeroU8,
 }
 
 /// Reference to a backend, and the settings wanted of it there.
@@ -138,10 +146,8 @@ pub struct BackendRef {
     pub origin: BackendSource,
     /// The choice among its endpoints.
     pub balance: Arc<Balance>,
-    /// The transport to them; `None`: a canary's, which are spoken to as the backends that it is a canary of.
-    pub transport: Option<Arc<Transport>>,
-    /// Endpoints that are tried for one request, at most.
-    pub attempts: NonZeroU8,
+    /// The way in which they are spoken to; `None`: a canary's, as the backends that it is a canary of.
+    pub spoken: Option<Spoken>,
     /// Traffic that it gets by this reference.
     pub traffic: Traffic,
     /// The field that names it.
@@ -233,16 +239,17 @@ impl BackendRefs {
             authority: Authority::over(&origin, &self.tier, &site, traffic),
             origin,
             balance: Arc::new(balance.clone()),
-            transport: Some(Arc::new(transport.clone())),
-            attempts,
+            spoken: Some(Spoken {
+                transport: Arc::new(transport.clone()),
+                attempts,
+            }),
             traffic,
             site,
         });
         id
     }
 
-    /// Adds a reference by a canary, and returns the port of the Service. Its backends have the transports of those that it is a
-    /// canary of, and as many attempts.
+    /// Adds a reference by a canary, and returns the port of the Service. Its backends are spoken to as those that it is a canary of.
     pub fn add_canary(
         &mut self,
         origin: BackendSource,
@@ -255,8 +262,7 @@ impl BackendRefs {
             authority: Authority::over(&origin, &self.tier, &site, traffic),
             origin,
             balance: Arc::new(balance.clone()),
-            transport: None,
-            attempts: NonZeroU8::MIN,
+            spoken: None,
             traffic,
             site,
         });

@@ -62,7 +62,7 @@ pub use age::{Age, Seniority, age};
 pub use assembled::{Assembled, ErrorService, Flags, Owners, RouteOwner};
 pub use backends::{
     Authority, BackendRef, BackendRefs, BackendSettings, BackendSource, Balance, PrecedenceTier,
-    ReferencePrecedence, ReferenceSite, Traffic, service_address,
+    ReferencePrecedence, ReferenceSite, Spoken, Traffic, service_address,
 };
 pub use canaries::{CanaryCandidate, MAX_CANARIES, is_same_canary};
 pub use changes::{Change, Changes};

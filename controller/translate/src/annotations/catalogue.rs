@@ -26,6 +26,9 @@ static OF_CANARIES: [&Group; 5] = [
     &outlier_detection::GROUP,
 ];
 
+/// Groups that in ingress-nginx are those of the first Ingress of a host, a canary or not.
+static OF_FIRST: [&Group; 2] = [&auth_tls::GROUP, &proxy_ssl::GROUP];
+
 /// Annotations that belong together.
 #[derive(Debug)]
 pub struct Group {
@@ -33,6 +36,12 @@ pub struct Group {
     pub title: &'static str,
     /// In the order in which they are documented.
     pub annotations: &'static [Annotation],
+}
+
+impl Group {
+    fn has(&self, name: &str) -> bool {
+        self.annotations.iter().any(|it| it.name == name)
+    }
 }
 
 /// Every group.
@@ -278,8 +287,12 @@ pub fn find(name: &str) -> Option<&'static Annotation> {
 
 /// True if an annotation has an effect on a canary.
 pub(super) fn is_of_canaries(name: &str) -> bool {
-    let mut groups = OF_CANARIES.iter();
-    groups.any(|group| group.annotations.iter().any(|it| it.name == name))
+    OF_CANARIES.iter().any(|group| group.has(name))
+}
+
+/// True if an annotation of the first Ingress of a host holds for the host in ingress-nginx, and would on a canary.
+pub(super) fn is_of_first(name: &str) -> bool {
+    OF_FIRST.iter().any(|group| group.has(name))
 }
 
 /// Kind of the Secret or ConfigMap that an annotation refers to. `name` is without the prefix.

@@ -4,7 +4,7 @@
 use sluice_translate_engine::Ingress;
 
 use super::catalogue::{self, Annotation, Role, Scope};
-use super::intake::OWN;
+use super::intake::catalogue_name;
 use super::snippets;
 use super::view;
 
@@ -49,12 +49,7 @@ impl HostClosing {
             return None;
         }
         let names = ingress.annotations.iter().map(|(key, _)| key);
-        let known = names.filter_map(|key| {
-            let own = key.starts_with(OWN).then_some(key);
-            let name = key.strip_prefix(prefix);
-            let name = name.and_then(|rest| rest.strip_prefix('/'));
-            catalogue::find(name.or(own)?)
-        });
+        let known = names.filter_map(|key| catalogue::find(catalogue_name(key, prefix)?));
         let reach = known.filter_map(reach).max()?;
         let field = "metadata.annotations".to_owned();
         Some(HostClosing { reach, field })

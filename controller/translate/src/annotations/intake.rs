@@ -22,6 +22,13 @@ const FOREIGN: [&str; 4] = [
 /// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
 pub(crate) const OWN: &str = "sluice.dev/";
 
+/// The name of an annotation that is read, as the catalogue has it. `prefix` is without the slash.
+pub(super) fn catalogue_name<'k>(key: &'k str, prefix: &str) -> Option<&'k str> {
+    let own = key.starts_with(OWN).then_some(key);
+    let rest = key.strip_prefix(prefix);
+    rest.and_then(|rest| rest.strip_prefix('/')).or(own)
+}
+
 impl<'a> View<'a, '_> {
     pub(super) fn take(&mut self, name: &str, value: &'a str, rules: &Rules<'_>) {
         if let Some(word) = rules
@@ -74,9 +81,7 @@ impl<'a> View<'a, '_> {
         let name = annotation.name;
         let reason = "a canary has the settings of its main Ingress; set it there";
         let report = self.note(ReasonCode::NoEffect, name, reason, "no effect");
-        // In ingress-nginx those of the first Ingress of a host are the host's, whether it is a canary or not.
-        let is_of_host = name.starts_with("auth-tls-") || name.starts_with("proxy-ssl-");
-        report.same_as_ingress_nginx = !is_of_host;
+        report.same_as_ingress_nginx = !catalogue::is_of_first(name);
         if name == "auth-tls-secret" {
             report.severity = Severity::Warning;
         }

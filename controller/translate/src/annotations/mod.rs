@@ -80,6 +80,7 @@ pub(crate) use rewrite::Paths;
 pub(crate) use route_auth::RouteAuth;
 pub(crate) use server::{Alias, MAX_ALIASES};
 pub(crate) use upstream_host::{RouteHost, longest_host_value};
+pub(crate) use view::is_canary;
 
 /// Context in which annotations are read.
 #[derive(Clone, Copy)]
@@ -202,10 +203,13 @@ impl Annotations {
         self.restricts_access() || self.clients.is_some()
     }
 
-    /// True if clients are to be kept out of hosts as a whole.
-    pub(crate) fn guards_hosts(&self) -> bool {
-        let closed = self.host.closed.as_ref();
-        self.clients.is_some() || closed.is_some_and(|closed| closed.reach == Reach::Host)
+    /// The share of its hosts that clients are to be kept out of.
+    pub(crate) fn reach(&self) -> Reach {
+        match &self.host.closed {
+            _ if self.clients.is_some() => Reach::Host,
+            Some(closed) => closed.reach,
+            None => Reach::Namespace,
+        }
     }
 
     pub(crate) fn read(

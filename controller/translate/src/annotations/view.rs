@@ -14,7 +14,7 @@ use sluice_translate_engine::{
 use super::admission_denied;
 use super::catalogue::{self, Annotation, Role};
 use super::host_closing::{self, HostClosing, Reach};
-use super::intake::OWN;
+use super::intake::catalogue_name;
 use super::snippets::Snippet;
 use crate::risk::Risk;
 use crate::snippet::Constants;
@@ -23,7 +23,7 @@ use crate::support::DataPlane;
 const PART_IGNORED: &str = "this part ignored";
 const HOSTS_CLOSED: &str = concat!(
     closed_text!(),
-    ": all of its hosts; of a host that another namespace owns, those of its own namespace"
+    ": all paths of its hosts; of a host that another namespace owns, those of its own namespace"
 );
 
 /// The operator's rules about annotations.
@@ -85,7 +85,8 @@ fn hosts(ingress: &Ingress) -> Option<BTreeSet<Hostname>> {
     hosts.collect()
 }
 
-pub(super) fn is_canary(ingress: &Ingress, prefix: &str) -> bool {
+/// True if an Ingress says that it is a canary, whatever else it says.
+pub(crate) fn is_canary(ingress: &Ingress, prefix: &str) -> bool {
     let written = ingress.annotations.get(&format!("{prefix}/canary"));
     written.is_some_and(|text| value::bool(text.trim()) == Ok(true))
 }
@@ -150,12 +151,7 @@ impl<'a, 'r> View<'a, 'r> {
             asked: std::cell::RefCell::default(),
         };
         for (key, value) in ingress.annotations.iter() {
-            let own = key.starts_with(OWN).then_some(key);
-            match key
-                .strip_prefix(rules.prefix)
-                .and_then(|rest| rest.strip_prefix('/'))
-                .or(own)
-            {
+            match catalogue_name(key, rules.prefix) {
                 Some(name) => view.take(name, value, rules),
                 None => view.warn_of_foreign_prefix(key, rules.prefix),
             }

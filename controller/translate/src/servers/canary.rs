@@ -10,10 +10,12 @@ use sluice_syntax::path::{self, PathType};
 use sluice_syntax::shortened;
 use sluice_translate_engine::ids::without_variant;
 use sluice_translate_engine::{
-    BackendSource, CanaryCandidate, Ingress, ReferencePrecedence, ReferenceSite, Reporter, Severity,
+    BackendSource, CanaryCandidate, Ingress, ObjectRef, ReferencePrecedence, ReferenceSite,
+    Reporter, Severity,
 };
 
 use super::Assembly;
+use super::ingress::DEFAULT_BACKEND;
 use super::path_rule::{IngressContext, PathRule};
 use super::server_builder::ServerBuilder;
 use crate::annotations::{HEALTH_CHECK_PATH, unusable_with};
@@ -40,10 +42,10 @@ struct Place<'a> {
     path: &'a str,
     kind: PathType,
     backend: &'a IngressBackend,
-    /// With the backend.
+    /// The field that names the backend.
+    backend_field: String,
+    /// The field of the place as a whole.
     field: String,
-    /// That the canary is reported at.
-    site: String,
 }
 
 /// The port of a Service that a canary is a second backend of.
@@ -55,36 +57,55 @@ struct Main {
 
 /// Reason why a canary is not used.
 struct Unused {
-    reason: String,
+    code: ReasonCode,
     severity: Severity,
+    reason: String,
+    same_as_ingress_nginx: bool,
 }
 
 impl Unused {
-    fn new(reason: impl Into<String>) -> Self {
+    fn new(code: ReasonCode, reason: impl Into<String>) -> Self {
         Unused {
-            reason: reason.into(),
+            code,
             severity: Severity::Warning,
+            reason: reason.into(),
+            same_as_ingress_nginx: false,
+        }
+    }
+
+    /// Without a main Ingress it is not used in ingress-nginx either.
+    fn alone() -> Self {
+        Unused {
+            severity: Severity::Note,
+            same_as_ingress_nginx: true,
+            ..Unused::new(
+                ReasonCode::InvalidValue,
+                "no other Ingress has this host and path",
+            )
         }
     }
 
     /// The path of its main Ingress is closed.
-    fn closed(reason: String) -> Self {
+    fn closed(owner: &ObjectRef) -> Self {
+        let reason =
+            format!("the path of {owner} answers 503, because access control cannot be enforced");
         Unused {
-            reason,
             severity: Severity::Error,
+            ..Unused::new(ReasonCode::Conflicted, reason)
         }
     }
-}
 
-fn report_unused(mut reporter: Reporter<'_>, field: &str, reason: String, severity: Severity) {
-    let report = reporter.report(
-        ReasonCode::InvalidValue,
-        severity,
-        field,
-        reason,
-        "canary not used",
-    );
-    report.same_as_ingress_nginx = severity == Severity::Note;
+    fn report(self, mut reporter: Reporter<'_>, field: &str) {
+        reporter
+            .report(
+                self.code,
+                self.severity,
+                field,
+                self.reason,
+                "canary not used",
+            )
+            .same_as_ingress_nginx = self.same_as_ingress_nginx;
+    }
 }
 
 impl Assembly<'_> {
@@ -103,15 +124,15 @@ impl Assembly<'_> {
                 path,
                 kind,
                 backend,
+                backend_field,
                 field,
-                site,
             } = place;
-            let Some((service, port)) = self.service_of(backend, context, &field) else {
+            let Some((service, port)) = self.service_of(backend, context, &backend_field) else {
                 continue;
             };
             let reference = ReferenceSite {
                 object: context.object.clone(),
-                field: format!("{field}.service"),
+                field: format!("{backend_field}.service"),
             };
             let origin = BackendSource::Service(service, port);
             let balance = &context.annotations.backend.balance;
@@ -121,7 +142,7 @@ impl Assembly<'_> {
                 path: path.to_owned(),
                 kind,
                 context: context.clone(),
-                field: site,
+                field,
                 backend,
                 rules: rules.clone(),
                 precedence: self.backend_refs.next_precedence(),
@@ -138,8 +159,8 @@ impl Assembly<'_> {
             path: ROOT,
             kind: PathType::Prefix,
             backend,
-            field: "spec.defaultBackend".to_owned(),
-            site: "spec.defaultBackend".to_owned(),
+            backend_field: DEFAULT_BACKEND.to_owned(),
+            field: DEFAULT_BACKEND.to_owned(),
         });
         let mut places: Vec<_> = default.into_iter().collect();
         let rules = spec.and_then(|spec| spec.rules.as_deref());
@@ -161,8 +182,8 @@ impl Assembly<'_> {
                         path: text,
                         kind,
                         backend: &path.backend,
-                        site: field.clone(),
-                        field: format!("{field}.backend"),
+                        backend_field: format!("{field}.backend"),
+                        field: field.clone(),
                     }),
                     (Err(reason), _) => {
                         self.report_invalid(context, &format!("{field}.path"), reason);
@@ -177,8 +198,8 @@ impl Assembly<'_> {
     }
 
     fn report_invalid(&mut self, context: &IngressContext, field: &str, reason: String) {
-        let reporter = self.report(&context.object);
-        report_unused(reporter, field, reason, Severity::Warning);
+        let unused = Unused::new(ReasonCode::InvalidValue, reason);
+        unused.report(self.report(&context.object), field);
     }
 
     /// Candidates for canaries of backends; what is wrong with one by itself is reported.
@@ -214,19 +235,10 @@ impl Assembly<'_> {
                     };
                     canary_candidates.push((precedence, candidate));
                 }
-                Err(Unused { reason, severity }) => {
-                    report_unused(reporter, &field, reason, severity);
-                }
+                Err(unused) => unused.report(reporter, &field),
             }
         }
         canary_candidates
-    }
-
-    fn is_closed(&self, rule: &PathRule, host: &ServerName) -> bool {
-        let builder = self.builders.get(host);
-        let namespace = &rule.owner.key.namespace;
-        rule.target.action == Action::Denied
-            || builder.is_some_and(|builder| builder.closed.contains_key(namespace))
     }
 
     fn main_of(&self, pending: &PendingCanary) -> Result<Main, Unused> {
@@ -239,32 +251,24 @@ impl Assembly<'_> {
             ..
         } = pending;
         let builder = self.builders.get(host);
-        let rule = builder.and_then(|builder| main_rule(builder, path, *kind));
-        // There it is no more than here.
-        let alone = Unused {
-            reason: "no other Ingress has this host and path".to_owned(),
-            severity: Severity::Note,
-        };
-        let rule = rule.ok_or(alone)?;
-        if self.is_closed(rule, host) {
-            let owner = &rule.owner;
-            return Err(Unused::closed(format!(
-                "the path of {owner} answers 503, because access control cannot be enforced"
-            )));
+        let found = builder.and_then(|it| Some((it, main_rule(it, path, *kind)?)));
+        let (builder, rule) = found.ok_or_else(Unused::alone)?;
+        let owner = &rule.owner;
+        if rule.target.action == Action::Denied || builder.closed.contains(&owner.key.namespace) {
+            return Err(Unused::closed(owner));
         }
+        let invalid = |reason| Err(Unused::new(ReasonCode::InvalidValue, reason));
         let Some(main) = rule.target.action.destination().map(Destination::primary) else {
-            return Err(Unused::new("the path has no backend"));
+            return invalid("the path has no backend");
         };
-        // Who shares a host with others must not take their requests (R12 of the security rules).
-        if rule.owner.key.namespace != context.object.key.namespace {
-            return Err(Unused::new(format!(
-                "path belongs to {}, of another namespace",
-                rule.owner
-            )));
+        // A namespace that shares a host with others must not take their requests (R12 of the security rules).
+        if owner.key.namespace != context.object.key.namespace {
+            let reason = format!("path belongs to {owner}, of another namespace");
+            return Err(Unused::new(ReasonCode::Conflicted, reason));
         }
         let port = without_variant(main);
         if port == *backend {
-            return Err(Unused::new("the backend is that of the path itself"));
+            return invalid("the backend is that of the path itself");
         }
         let transport = &rule.annotations.backend.transport;
         let is_checked = context.annotations.backend.balance.health.check.is_some();
@@ -280,7 +284,7 @@ fn main_rule<'b>(builder: &'b ServerBuilder, path: &str, kind: PathType) -> Opti
     builder.paths.rule(path, kind).or(default)
 }
 
-/// A canary has no protocol of its own.
+/// Reports health checks that are not made: a canary has no protocol of its own.
 fn report_unchecked(reporter: &mut Reporter<'_>, reason: &str) {
     reporter.report(
         ReasonCode::Unsupported,

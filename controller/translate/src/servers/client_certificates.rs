@@ -4,10 +4,11 @@
 //! One that asks for the same guard is served behind it, with the page for refused clients and the headers for pods of the first.
 
 use sluice_ir::{ClientCertificates, ClientValidation, ReasonCode, ServerName, VerifyClient};
-use sluice_translate_engine::{CLOSED, ObjectRef, Severity, closed};
+use sluice_translate_engine::{CLOSED, Severity, closed};
 
 use super::Assembly;
-use super::path_rule::IngressContext;
+use super::closing::paths_of;
+use super::path_rule::{IngressContext, already_set, belongs_to};
 use crate::annotations::Reach;
 
 const FIELD: &str = "annotation auth-tls-secret";
@@ -54,30 +55,26 @@ impl Assembly<'_> {
             builder.clients = Some((asked.clone(), context.object.clone()));
         }
         let (code, reason, consequence) = match &builder.clients {
-            Some((decided, owner)) if Guard::of(decided) == Guard::of(asked) => {
-                let (unused, owner) = (unused(asked, decided), owner.clone());
-                self.note_unused(unused, &owner, name, context);
-                return true;
-            }
-            Some((_, owner)) => {
-                let reason = format!(
-                    "expected what {owner}, which is older, asks of clients of host {name}"
-                );
+            Some((decided, owner)) => {
+                let reason = already_set("client certificates", name, owner);
+                if Guard::of(decided) == Guard::of(asked) {
+                    let unused = unused(asked, decided);
+                    self.note_unused(unused, &reason, context);
+                    return true;
+                }
                 (ReasonCode::Conflicted, reason, CLOSED.to_owned())
             }
             // Nobody else guards what it was to guard.
             None => {
                 builder.close(context, Reach::Host, FIELD);
-                let (namespace, owner) = (&context.object.key.namespace, builder.tenants.owner());
                 if is_foreign {
-                    let reason =
-                        format!("host {name} belongs to namespace {owner}, which named it first");
-                    let consequence = closed(format!("all of namespace {namespace} on {name}"));
-                    (ReasonCode::Conflicted, reason, consequence)
+                    let reason = belongs_to(name, builder.tenants.owner());
+                    let own = paths_of(Some(&context.object.key.namespace), name);
+                    (ReasonCode::Conflicted, reason, closed(own))
                 } else {
                     let reason = "client certificates need a rule with a host".to_owned();
-                    let consequence = closed("all of hosts that no rule names");
-                    (ReasonCode::Unsupported, reason, consequence)
+                    let all = paths_of(None, name);
+                    (ReasonCode::Unsupported, reason, closed(all))
                 }
             }
         };
@@ -86,15 +83,8 @@ impl Assembly<'_> {
         false
     }
 
-    fn note_unused(
-        &mut self,
-        fields: Vec<&'static str>,
-        owner: &ObjectRef,
-        name: &ServerName,
-        context: &IngressContext,
-    ) {
+    fn note_unused(&mut self, fields: Vec<&'static str>, reason: &str, context: &IngressContext) {
         for field in fields {
-            let reason = format!("expected what {owner}, which is older, says of host {name}");
             let mut reporter = self.report(&context.object);
             reporter
                 .report(

@@ -89,7 +89,7 @@ impl ClosedBeginnings {
     }
 }
 
-/// Namespaces of which nothing on a host is let through.
+/// Namespaces of which nothing on a host is let through. Of two reasons the first is told.
 #[derive(Debug, Default)]
 pub(super) struct ClosedNamespaces {
     /// All of them, and requests that no Ingress takes.
@@ -98,12 +98,11 @@ pub(super) struct ClosedNamespaces {
 }
 
 impl ClosedNamespaces {
-    /// Of two reasons the first is told.
     pub(super) fn insert(&mut self, namespace: &Arc<str>, closing: Closing) {
         self.some.entry(Arc::clone(namespace)).or_insert(closing);
     }
 
-    pub(super) fn contains_key(&self, namespace: &str) -> bool {
+    pub(super) fn contains(&self, namespace: &str) -> bool {
         self.are_all() || self.some.contains_key(namespace)
     }
 
@@ -111,30 +110,36 @@ impl ClosedNamespaces {
         self.all.is_some()
     }
 
-    /// Why nothing of a namespace is let through, and to which paths.
+    /// The reason why nothing of a namespace is let through, and the paths that are closed for it.
     fn of(&self, namespace: &str, name: &ServerName) -> Option<(&Closing, String)> {
-        let of_host = || Some((self.all.as_ref()?, format!("all paths of host {name}")));
-        of_host().or_else(|| {
-            let which = format!("all paths of namespace {namespace} on host {name}");
-            Some((self.some.get(namespace)?, which))
-        })
+        let of_all = self.all.as_ref().map(|closing| (closing, None));
+        let of_namespace = || Some((self.some.get(namespace)?, Some(namespace)));
+        let (closing, namespace) = of_all.or_else(of_namespace)?;
+        Some((closing, paths_of(namespace, name)))
+    }
+}
+
+/// All paths of a host, or those that one namespace has there.
+pub(super) fn paths_of(namespace: Option<&str>, name: &ServerName) -> String {
+    let host = match name {
+        ServerName::CatchAll => "hosts that no rule names".to_owned(),
+        ServerName::Exact(_) | ServerName::Wildcard(_) => format!("host {name}"),
+    };
+    match namespace {
+        None => format!("all paths of {host}"),
+        Some(namespace) => format!("all paths of namespace {namespace} on {host}"),
     }
 }
 
 impl ServerBuilder {
-    /// Lets nothing through to what the namespace of an Ingress has on the host.
-    pub(super) fn close_namespace(&mut self, context: &IngressContext, field: &str) {
-        let closing = Closing::new(&context.object, field);
-        self.closed.insert(&context.object.key.namespace, closing);
-    }
-
     /// Lets nothing through to what an Ingress was to guard and does not: for the host as a whole only its owner says that.
     pub(super) fn close(&mut self, context: &IngressContext, reach: Reach, field: &str) {
-        if reach == Reach::Host && self.tenants.owner() == &*context.object.key.namespace {
-            let closing = || Closing::new(&context.object, field);
-            self.closed.all.get_or_insert_with(closing);
+        let closing = Closing::new(&context.object, field);
+        let namespace = &context.object.key.namespace;
+        if reach == Reach::Host && self.tenants.owner() == &**namespace {
+            self.closed.all.get_or_insert(closing);
         } else {
-            self.close_namespace(context, field);
+            self.closed.insert(namespace, closing);
         }
     }
 

@@ -11,7 +11,7 @@ use sluice_ir::{ConnectionSettings, ReasonCode, ServerName};
 use sluice_translate_engine::Severity;
 
 use super::Assembly;
-use super::path_rule::IngressContext;
+use super::path_rule::{IngressContext, belongs_to};
 use super::server_builder::ServerBuilder;
 use crate::annotations::Host;
 use crate::snippet::ServerSnippet;
@@ -140,8 +140,7 @@ impl Assembly<'_> {
             else {
                 continue;
             };
-            let reason =
-                format!("host {name} belongs to namespace {namespace}, which named it first");
+            let reason = belongs_to(name, &namespace);
             let mut reporter = self.report(&context.object);
             reporter
                 .report(

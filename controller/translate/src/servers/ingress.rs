@@ -14,9 +14,9 @@ use super::server_snippet::FIELD as SERVER_SNIPPET;
 use super::tls_entries::TlsEntries;
 use super::unservable::{NOT_SERVED_AND_CLOSED, Unservable, unservable, without_annotations};
 use super::{Assembly, MAX_RULES, MAX_TLS_ENTRIES};
-use crate::annotations::{Annotations, Context, HostClosing, Reach};
+use crate::annotations::{Annotations, Context, HostClosing, is_canary};
 
-const DEFAULT_BACKEND: &str = "spec.defaultBackend";
+pub(super) const DEFAULT_BACKEND: &str = "spec.defaultBackend";
 
 impl Assembly<'_> {
     pub(super) fn add(&mut self, seniority: Seniority, ingress: &Ingress) {
@@ -42,11 +42,14 @@ impl Assembly<'_> {
         }
         let is_unservable = unservable.is_some() || annotations.refused;
         let is_known = unread.is_none() && by_service.is_empty();
-        let restricts = annotations.restricts_clients() || !is_known;
+        // A canary makes no path, so there is none to close.
+        let is_canary =
+            annotations.canary.is_some() || is_canary(ingress, &self.options.annotations_prefix);
+        let restricts = !is_canary && (annotations.restricts_clients() || !is_known);
         if is_unservable {
             self.report_unservable(&object, unservable, restricts);
         }
-        if is_unservable && (!restricts || annotations.canary.is_some()) {
+        if is_unservable && !restricts {
             return;
         }
         let tls = self.tls_entries(spec, &object);
@@ -266,11 +269,7 @@ impl Assembly<'_> {
         }
         self.add_namespace(&name, context);
         let builder = self.builders.entry(name).or_default();
-        let reach = match context.annotations.guards_hosts() {
-            true => Reach::Host,
-            false => Reach::Namespace,
-        };
-        builder.close(context, reach, "spec.rules");
+        builder.close(context, context.annotations.reach(), "spec.rules");
     }
 
     /// Takes what the namespace of an Ingress guards beyond its paths, and closes what it guards and cannot.

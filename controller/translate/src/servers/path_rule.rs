@@ -325,6 +325,16 @@ pub(super) fn already_claimed(what: &str, owner: &ObjectRef, claimant: &ObjectRe
     }
 }
 
+/// Reason why a setting of a host is not that of another Ingress.
+pub(super) fn already_set(what: &str, name: &ServerName, owner: &ObjectRef) -> String {
+    format!("{what} of host {name} already set by {owner}, which is older")
+}
+
+/// Reason why another namespace decides nothing about a host as a whole.
+pub(super) fn belongs_to(name: &ServerName, namespace: &str) -> String {
+    format!("host {name} belongs to namespace {namespace}, which named it first")
+}
+
 /// Facts about the host that its path rules need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostContext<'a> {

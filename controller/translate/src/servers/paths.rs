@@ -6,9 +6,10 @@ use sluice_syntax::path::{self, PathType};
 use sluice_translate_engine::{Severity, closed};
 
 use super::Assembly;
-use super::closing::Closing;
+use super::closing::{Closing, paths_of};
 use super::path_rule::{IngressContext, PathRule, RouteTarget, already_claimed};
 use super::patterns::{self, MAX_PATTERN_COST};
+use crate::annotations::Reach;
 
 /// More paths in one Ingress than this are not served: R5 of the security rules.
 pub(crate) const MAX_PATHS: usize = 5000;
@@ -32,17 +33,16 @@ impl Assembly<'_> {
         self.paths += served;
         if served < paths.len() {
             let reason = format!("expected at most {MAX_PATHS} paths in an Ingress, got more");
+            let field = format!("{field}.http.paths[{served}]");
             let consequence =
                 if let Some(name) = name.filter(|_| context.annotations.restricts_access()) {
-                    let namespace = &context.object.key.namespace;
                     let builder = self.builders.entry(name.clone()).or_default();
-                    builder.close_namespace(context, &format!("{field}.http.paths[{served}]"));
-                    let closed = closed(format!("all of namespace {namespace} on {name}"));
+                    builder.close(context, Reach::Namespace, &field);
+                    let closed = closed(paths_of(Some(&context.object.key.namespace), name));
                     format!("this path and those after it are not served; {closed}")
                 } else {
                     "this path and those after it are not served".to_owned()
                 };
-            let field = format!("{field}.http.paths[{served}]");
             self.report(&context.object).report(
                 ReasonCode::LimitExceeded,
                 Severity::Error,

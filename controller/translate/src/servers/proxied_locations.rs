@@ -29,7 +29,7 @@ impl Assembly<'_> {
             let Some(builder) = self.builders.get_mut(&name) else {
                 continue;
             };
-            let is_closed = builder.closed.contains_key(&namespace);
+            let is_closed = builder.closed.contains(&namespace);
             let rules: Vec<&PathRule> = builder
                 .rules()
                 .filter(|rule| rule.owner == owner && rule.origin == Origin::Ingress)

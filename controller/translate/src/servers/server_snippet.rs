@@ -7,7 +7,7 @@ use sluice_ir::{Action, DirectResponse, IpAccess, ReasonCode, ServerName};
 use sluice_translate_engine::{Kind, ObjectKey, ObjectRef, Report};
 
 use super::Assembly;
-use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute};
+use super::path_rule::{HostContext, IngressContext, PathRule, RuleRoute, already_set};
 use super::snippet_locations::{self, LocationRule};
 use super::snippet_rewrites;
 use crate::global::Globals;
@@ -38,10 +38,7 @@ impl Assembly<'_> {
             .entry(namespace)
             .or_insert_with(|| NamespaceSnippet::new(snippet, &context.object));
         if first.snippet != *snippet {
-            let reason = format!(
-                "server-snippet of host {name} already set by {}, which is older",
-                first.owner
-            );
+            let reason = already_set("server-snippet", name, &first.owner);
             self.report(&context.object).warn_unchanged(
                 ReasonCode::Conflicted,
                 FIELD,

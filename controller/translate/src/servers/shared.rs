@@ -14,7 +14,7 @@ use sluice_syntax::path::PathType;
 use sluice_translate_engine::{ObjectRef, Report, Reporter, Severity};
 
 use super::host_ownership::Tenants;
-use super::path_rule::{HostContext, Origin, PathRule, RuleRoute};
+use super::path_rule::{HostContext, Origin, PathRule, RuleRoute, belongs_to};
 use super::precedence;
 use super::server_builder::{ServerBuilder, routes_of_namespace};
 use super::server_snippet::NamespaceSnippet;
@@ -199,7 +199,7 @@ fn report_differences(
                 continue;
             }
             let owner = tenants.owner();
-            let reason = format!("host {name} belongs to namespace {owner}, which named it first");
+            let reason = belongs_to(name, owner);
             let (field, consequence) = if are_patterns {
                 let of_own = "patterns hold for the paths of its own namespace only, after paths of older ones that are as \
                               long as what the pattern begins with";

@@ -1,5 +1,7 @@
 //! Entries of Secrets: one that is there and cannot be read is never taken for one that is not there.
 
+use rcgen::{CertificateParams, KeyPair};
+
 use super::*;
 
 const VERIFIED: [(&str, &str); 4] = [

@@ -2,54 +2,27 @@
 //! is served (R6 of the security rules).
 
 mod authorities;
+#[path = "../authority/mod.rs"]
+mod authority;
 mod default_backend;
 mod lost;
 mod same_guard;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, IsCa,
-    KeyIdMethod, KeyPair, KeyUsagePurpose, SerialNumber, date_time_ymd,
-};
 use serde_json::{Value, json};
 use sluice_ir::{Action, ServerName};
 use sluice_translate::{
     Changes, DataPlane, Kind, Object, ObjectKey, Options, Report, Resources, Translation, translate,
 };
 
+use authority::Authority;
+
 const HOST: &str = "a.example";
 const OWNER: &str = "owner";
 const FOREIGN: &str = "foreign";
 /// Bytes that are no text.
 const NOT_TEXT: &str = "MIL//w==";
-
-/// The authority of clients, and its list of revoked certificates.
-struct Authority {
-    certificate: String,
-    list: String,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::CrlSign];
-        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let list = CertificateRevocationListParams {
-            this_update: date_time_ymd(2026, 1, 1),
-            next_update: date_time_ymd(2096, 1, 1),
-            crl_number: SerialNumber::from(1_u64),
-            issuing_distribution_point: None,
-            revoked_certs: Vec::new(),
-            key_identifier_method: KeyIdMethod::Sha256,
-        };
-        Authority {
-            certificate: issuer.pem(),
-            list: list.signed_by(&issuer).unwrap().pem().unwrap(),
-        }
-    }
-}
 
 fn secret(namespace: &str, name: &str, text: &Value, bytes: &Value) -> Value {
     json!({

@@ -35,7 +35,7 @@ pub(crate) fn resolve(
     options: UpstreamOptions<'_>,
     policy: &AddressPolicy,
 ) -> Resolved {
-    let checker = AddressChecker::new(policy, &source.transport);
+    let checker = AddressChecker::new(policy, &source.spoken.transport);
     let mut resolved = Resolved {
         backend: without_endpoints(id, source),
         reports: Vec::new(),
@@ -80,12 +80,12 @@ fn without_endpoints(id: &BackendId, source: &Source) -> Backend {
     } = Balance::clone(&source.balance);
     Backend {
         variant_of: (plain != *id).then_some(plain),
-        transport: Arc::clone(&source.transport),
+        transport: Arc::clone(&source.spoken.transport),
         load_balance,
         affinity,
         health,
         prefer_zone,
-        attempts: source.attempts,
+        attempts: source.spoken.attempts,
         endpoints: Vec::new(),
     }
 }

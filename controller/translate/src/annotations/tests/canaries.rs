@@ -54,6 +54,12 @@ fn what_a_main_ingress_says_has_no_effect_on_a_canary() {
                 (report.code, report.closed_for),
                 (ReasonCode::NoEffect, None)
             );
+            let is_of_first = ["auth-tls-", "proxy-ssl-"].map(|of| annotation.name.starts_with(of));
+            assert_eq!(
+                report.same_as_ingress_nginx,
+                !is_of_first.contains(&true),
+                "{report}"
+            );
             let is_client_certificate = annotation.name == "auth-tls-secret";
             assert_eq!(
                 report.severity == Severity::Warning,

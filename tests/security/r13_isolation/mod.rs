@@ -3,6 +3,7 @@
 //!
 //! These are the rules one by one; `tests/fuzz/accepted` throws random objects at the same data planes.
 
+mod authorities;
 mod backtracking;
 mod containment;
 mod fastcgi;
@@ -11,9 +12,10 @@ mod internal_names;
 mod patterns;
 mod resources;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
+use sluice_tests::{process, wait};
 
 use crate::setup::{OWNER, Tenants};
 
@@ -34,6 +36,15 @@ async fn ensure_changes_are_accepted(sluice: &Sluice, tenants: &Tenants) -> Resu
     let refused: Vec<_> = log.into_iter().filter(says_so).collect();
     ensure!(refused.is_empty(), "{}", refused.join("\n"));
     Ok(())
+}
+
+async fn restart_data_plane(sluice: &Sluice) -> Result<()> {
+    let former = sluice.data_plane_pid().context("no data plane")?;
+    process::kill(former);
+    let replacement = async || sluice.data_plane_pid().filter(|pid| *pid != former);
+    wait::until("another data plane", replacement)
+        .await
+        .map(drop)
 }
 
 /// Each of these texts is in a line of the log that names the object.

@@ -10,8 +10,9 @@ use sluice_tests::faults::Faults;
 use sluice_tests::http::{Request, Response};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
-use sluice_tests::{process, wait};
+use sluice_tests::wait;
 
+use super::restart_data_plane;
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
 on_every_plane!(
@@ -65,15 +66,6 @@ impl Fixture {
             .await?;
         self.former.push(std::mem::replace(&mut self.sluice, next));
         Ok(())
-    }
-
-    async fn restart_data_plane(&self) -> Result<()> {
-        let former = self.sluice.data_plane_pid().context("no data plane")?;
-        process::kill(former);
-        let replacement = async || self.sluice.data_plane_pid().filter(|pid| *pid != former);
-        wait::until("another data plane", replacement)
-            .await
-            .map(drop)
     }
 
     fn write(&self, culprit: &[Value]) -> Result<()> {
@@ -194,7 +186,7 @@ async fn rejected_filter_chain_affects_only_its_host(plane: Plane) -> Result<()>
     fixture.restart_controller().await?;
     fixture.ensure_others_are_served("later.test").await?;
     fixture.wait_until_not_served().await?;
-    fixture.restart_data_plane().await?;
+    restart_data_plane(&fixture.sluice).await?;
     fixture.ensure_others_are_served("last.test").await?;
     fixture.wait_until_not_served().await?;
 
@@ -235,7 +227,7 @@ async fn rejected_cluster_affects_only_its_backend(plane: Plane) -> Result<()> {
         .await?;
     fixture.restart_controller().await?;
     fixture.ensure_others_are_served("later.test").await?;
-    fixture.restart_data_plane().await?;
+    restart_data_plane(&fixture.sluice).await?;
     fixture.ensure_others_are_served("last.test").await?;
     fixture.wait_until_not_served().await?;
     fixture.write(&host(FOREIGN, BAD, "bad")?)?;
@@ -265,7 +257,7 @@ async fn rejected_certificate_affects_only_its_host(plane: Plane) -> Result<()> 
     );
     fixture.restart_controller().await?;
     fixture.ensure_others_are_served("later.test").await?;
-    fixture.restart_data_plane().await?;
+    restart_data_plane(&fixture.sluice).await?;
     fixture.ensure_others_are_served("last.test").await?;
     fixture.faults.clear()?;
     fixture.write(&host(FOREIGN, BAD, "bad")?)?;

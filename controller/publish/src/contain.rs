@@ -31,6 +31,8 @@ struct Incident {
     round: Round,
     /// Parts held since its beginning.
     held: Vec<Part>,
+    /// Whole hosts are held in the place of parts that did not suffice.
+    is_widened: bool,
     end: Option<End>,
 }
 
@@ -43,6 +45,15 @@ enum End {
     Nobody(String),
 }
 
+/// Next thing to do about an aspect.
+enum Resumed {
+    Over,
+    /// Whole hosts are held now in the place of parts of them.
+    Widened,
+    /// The reason of the rejection.
+    Search(String),
+}
+
 impl Incidents {
     fn of(&mut self, aspect: Aspect) -> &mut Incident {
         match aspect {
@@ -51,7 +62,7 @@ impl Incidents {
         }
     }
 
-    fn are_open(&self) -> bool {
+    pub(crate) fn are_open(&self) -> bool {
         let is_open = |it: &Incident| it.end.is_some() || it.round != Round::New;
         is_open(&self.routes) || is_open(&self.tls)
     }
@@ -84,6 +95,7 @@ impl Publisher {
         if !is_published_again && routes.is_empty() && is_tls_accepted {
             self.is_accepted = true;
             self.quarantine.accept(self.publication());
+            self.releases.resume(&self.quarantine);
             if self.known.is_some() {
                 self.schedule_removals(Update::default());
             }
@@ -106,7 +118,7 @@ impl Publisher {
         Some(before.with_routes_of(&accepted.config))
     }
 
-    fn publication(&self) -> Publication {
+    pub(crate) fn publication(&self) -> Publication {
         Publication {
             config: self.effective.clone(),
             snapshot: self.snapshot.clone(),
@@ -137,22 +149,15 @@ impl Publisher {
             (Aspect::Routes, of_routes),
             (Aspect::Tls, tls.map(str::to_owned)),
         ];
-        for (aspect, reason) in &refused {
-            let incident = self.incidents.of(*aspect);
-            let is_other =
-                matches!(&incident.end, Some(End::Nobody(of)) if Some(of) != reason.as_ref());
-            if reason.is_none() || is_other {
-                *incident = Incident::default();
-            } else if incident.round == Round::All {
-                // Those were not enough, so they may not have been at fault at all.
-                self.quarantine.release(&std::mem::take(&mut incident.held));
+        let (mut is_held, mut searched) = (false, Vec::new());
+        for (aspect, reason) in refused {
+            match self.resume(aspect, reason) {
+                Resumed::Over => {}
+                Resumed::Widened => is_held = true,
+                Resumed::Search(reason) => searched.push((aspect, reason)),
             }
         }
-        let mut is_held = false;
-        for (aspect, reason) in refused {
-            let Some(reason) = reason.filter(|_| self.incidents.of(aspect).end.is_none()) else {
-                continue;
-            };
+        for (aspect, reason) in searched {
             let found = self.search(aspect, routes, reason).await;
             self.end_probes();
             match found {
@@ -171,6 +176,29 @@ impl Publisher {
             self.publish_again().await;
         }
         is_held
+    }
+
+    /// Goes on with the search after a rejection for this reason; `None`: nothing is rejected.
+    fn resume(&mut self, aspect: Aspect, reason: Option<String>) -> Resumed {
+        let publication = self.publication();
+        let incident = self.incidents.of(aspect);
+        let is_other =
+            matches!(&incident.end, Some(End::Nobody(of)) if Some(of) != reason.as_ref());
+        if reason.is_none() || is_other {
+            *incident = Incident::default();
+        } else if incident.round == Round::All {
+            if !std::mem::replace(&mut incident.is_widened, true) {
+                let hosts = self.quarantine.widen(&publication, &incident.held);
+                if !hosts.is_empty() {
+                    incident.held.extend(hosts);
+                    return Resumed::Widened;
+                }
+            }
+            // Those were not enough, so they may not have been at fault at all.
+            self.quarantine.release(&std::mem::take(&mut incident.held));
+        }
+        let reason = reason.filter(|_| incident.end.is_none());
+        reason.map_or(Resumed::Over, Resumed::Search)
     }
 
     /// Holds what is at fault. True if there is something, and something else can be published now; `None`: no data plane answers.
@@ -233,7 +261,11 @@ impl Publisher {
     }
 
     /// Asks data planes whether they accept a configuration, which serves nobody.
-    async fn probe(&self, aspect: Aspect, candidate: &Config) -> Option<Result<(), String>> {
+    pub(crate) async fn probe(
+        &self,
+        aspect: Aspect,
+        candidate: &Config,
+    ) -> Option<Result<(), String>> {
         match &self.nginx {
             Some(nginx) => nginx.probe(candidate).await,
             None => {
@@ -258,7 +290,7 @@ impl Publisher {
         }
     }
 
-    fn end_probes(&self) {
+    pub(crate) fn end_probes(&self) {
         if self.nginx.is_none() {
             self.served.store.apply(Update::end_of_probes());
         }
@@ -285,7 +317,7 @@ impl Publisher {
         }
     }
 
-    async fn publish_again(&mut self) {
+    pub(crate) async fn publish_again(&mut self) {
         let config = self.prepared().await;
         let config = self.with_posted(config);
         let before = std::mem::replace(&mut self.effective, config);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_firewall::{LoadOutcome, Missing};
 use sluice_ir::{Action, Config, HttpRoute, ReasonCode, Server};
-use sluice_quarantine::{Part, Publication};
+use sluice_quarantine::{Part, Publication, Reason};
 use sluice_translate::{Kind, ObjectRef, Report, Severity, Snapshot};
 use tracing::error;
 
@@ -59,7 +59,7 @@ impl Publisher {
                     loading
                         .refused
                         .get(&route.id)
-                        .map(|said| (part, said.clone())),
+                        .map(|said| (part, Reason::Refused(said.clone()))),
                 );
             }
         }

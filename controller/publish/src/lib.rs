@@ -26,6 +26,7 @@ mod firewall;
 mod inputs;
 mod nginx_reports;
 mod posted;
+mod releases;
 mod reload_events;
 mod removals;
 mod report_log;
@@ -50,6 +51,7 @@ pub use feedback::LoadResult;
 use nginx_reports::NginxReports;
 pub use nginx_reports::SettingsOwners;
 use posted::Posted;
+use releases::Releases;
 pub use reload_events::ReloadEvents;
 use removals::Removals;
 pub use report_log::ReportLog;
@@ -84,6 +86,7 @@ pub struct Publisher {
     /// Data planes have accepted the last publication.
     is_accepted: bool,
     incidents: Incidents,
+    releases: Releases,
     options: Options,
     settings: Settings,
     served: Served,
@@ -139,6 +142,7 @@ impl Publisher {
             known: None,
             is_accepted: false,
             incidents,
+            releases: Releases::default(),
             options,
             settings,
             served,
@@ -208,6 +212,10 @@ impl Publisher {
                 () = until(self.unwritten.next_try()) => {
                     let _busy = self.view.progress().begin();
                     block_in_place(|| self.publish_routing(&self.effective.clone()));
+                    continue;
+                }
+                () = until(self.releases.at()) => {
+                    self.try_release().await;
                     continue;
                 }
                 () = until(self.acknowledgements.next_check()) => {

@@ -2,15 +2,17 @@
 //!
 //! Each round ends with a publication; the next round begins only if that is rejected, too.
 //!
+//! Parts that were set aside with their namespace have inquiries of their own, one a namespace, which decide each of them.
+//!
 //! Pure: it returns the configuration to try, and takes the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_ir::{Config, Server, ServerName, changed};
+use sluice_ir::{Config, GlobalConfig, Server, ServerName, changed};
 
-use super::search::Search;
-use super::{Part, Publication};
+use super::search::{Search, Suspect};
+use super::{Part, Publication, Reason};
 
 /// Rejected parts of a configuration, as far as the data plane names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,8 +77,8 @@ pub enum Step {
 /// Outcome of an inquiry.
 #[derive(Debug)]
 pub enum InquiryOutcome {
-    /// The culprits, each with the message of the data plane.
-    Parts(Vec<(Part, String)>),
+    /// The culprits, each with the message of the data plane, and what is held back with them.
+    Parts(Vec<(Part, Reason)>),
     /// The settings of all hosts.
     Global(String),
 }
@@ -87,8 +89,17 @@ pub struct Inquiry {
     publication: Publication,
     /// Searches, one for each aspect that was rejected.
     groups: Vec<Search<Part>>,
-    found: Vec<(Part, String)>,
+    found: Vec<(Part, Reason)>,
     base: Base,
+}
+
+/// Parts that an inquiry has decided.
+#[derive(Debug, Default)]
+pub struct Decided {
+    /// They are accepted.
+    pub accepted: Vec<Part>,
+    /// They are at fault, each with the message of the data plane.
+    pub refused: Vec<(Part, String)>,
 }
 
 /// Configuration without any host, which candidates start from.
@@ -112,10 +123,8 @@ impl Inquiry {
         let host_groups = refused.hosts.iter().filter_map(|(name, message)| {
             let host = publication.host_called(name)?;
             let server = publication.config.servers.get(host)?;
-            Some((
-                Vec::from_iter(parts(&publication, host, server, round != Round::New)),
-                message,
-            ))
+            let parts = parts(&publication, host, server, round != Round::New);
+            Some((publication.with_namespaces(parts), message))
         });
         let inexact = refused.inexact.iter().map(|message| {
             (
@@ -147,6 +156,33 @@ impl Inquiry {
             message,
         )];
         Inquiry::among(groups, publication, accepted)
+    }
+
+    /// An inquiry about parts that were set aside. What does not depend on hosts has to be accepted.
+    pub fn about_each(publication: Publication, parts: Vec<Part>) -> Self {
+        let suspects = publication.with_namespaces(parts);
+        Inquiry {
+            publication,
+            groups: vec![Search::of_each(suspects)],
+            found: Vec::new(),
+            base: Base::Good,
+        }
+    }
+
+    /// True if its candidates have these settings of all hosts.
+    pub fn has_global(&self, global: &GlobalConfig) -> bool {
+        self.publication.config.global == *global
+    }
+
+    /// Parts that were decided since the last call.
+    pub fn take_decided(&mut self) -> Decided {
+        let mut decided = Decided::default();
+        for search in &mut self.groups {
+            let (accepted, refused) = search.take_decided();
+            decided.accepted.extend(accepted);
+            decided.refused.extend(refused);
+        }
+        decided
     }
 
     fn among(
@@ -210,7 +246,7 @@ impl Publication {
         accepted: Option<&Publication>,
         round: Round,
         which: fn(&ServerName) -> bool,
-    ) -> Vec<Part> {
+    ) -> Vec<Suspect<Part>> {
         let new = accepted
             .map(|accepted| self.new_since(accepted))
             .unwrap_or_default();
@@ -222,10 +258,12 @@ impl Publication {
             round == Round::WholeHosts,
         );
         let old = hosts().filter(|(name, _)| is_wide && !is_new(name));
-        let suspects = old.chain(hosts().filter(|(name, _)| is_new(name)));
-        let suspects: Vec<Part> = suspects
-            .flat_map(|(name, server)| parts(self, name, server, whole))
-            .collect();
+        let mut suspects =
+            self.by_namespace(old.flat_map(|(name, server)| parts(self, name, server, whole)));
+        let new = hosts().filter(|(name, _)| is_new(name));
+        suspects.extend(
+            self.by_namespace(new.flat_map(|(name, server)| parts(self, name, server, whole))),
+        );
         if suspects.is_empty() && !is_wide {
             self.suspects(accepted, Round::All, which)
         } else {
@@ -234,7 +272,7 @@ impl Publication {
     }
 
     /// The hosts that have a filter chain; those that were taken before come first.
-    fn tls_suspects(&self, accepted: Option<&Publication>, round: Round) -> Vec<Part> {
+    fn tls_suspects(&self, accepted: Option<&Publication>, round: Round) -> Vec<Suspect<Part>> {
         let new = accepted
             .map(|accepted| self.new_since(accepted))
             .unwrap_or_default();
@@ -250,14 +288,30 @@ impl Publication {
         let is_new = |name: &ServerName| new.contains(name) || new.contains(&self.host_named(name));
         let (new, old): (Vec<ServerName>, Vec<ServerName>) = names.into_iter().partition(is_new);
         let is_wide = round != Round::New || is_base_new || new.is_empty();
-        let hosts = old
-            .iter()
-            .filter(|_| is_wide)
-            .chain(&new)
-            .map(|name| self.host_named(name));
         let mut seen = BTreeSet::new();
-        let hosts = hosts.filter(|host| seen.insert(host.clone()));
-        hosts.map(|host| Part { host, owner: None }).collect()
+        let mut parts = |names: &[ServerName]| {
+            let hosts = names.iter().map(|name| self.host_named(name));
+            let hosts = hosts.filter(|host| seen.insert(host.clone()));
+            self.by_namespace(hosts.map(|host| Part { host, owner: None }))
+        };
+        let mut suspects = if is_wide { parts(&old) } else { Vec::new() };
+        suspects.extend(parts(&new));
+        suspects
+    }
+
+    fn with_namespaces(&self, parts: impl IntoIterator<Item = Part>) -> Vec<Suspect<Part>> {
+        let suspect = |item: Part| Suspect {
+            namespace: self.namespace(&item),
+            item,
+        };
+        parts.into_iter().map(suspect).collect()
+    }
+
+    /// The same, each namespace together: its culprits are found with fewer candidates.
+    fn by_namespace(&self, parts: impl IntoIterator<Item = Part>) -> Vec<Suspect<Part>> {
+        let mut suspects = self.with_namespaces(parts);
+        suspects.sort_by(|one, other| one.namespace.cmp(&other.namespace));
+        suspects
     }
 
     /// Hosts that are not as they were.

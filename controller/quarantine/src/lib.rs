@@ -4,7 +4,8 @@
 //!   snapshot --serve--> configuration --> accepted: what a culprit can fall back to
 //!      ^                             \--> rejected: inquiry.rs tries candidates, beside all traffic
 //!      |                                      \--> rejected parts are held back: --serve--> published again
-//!      +-- an object changes: its parts are tried again
+//!      +-- an object changes: its parts are tried again       \-- the rest of a namespace with a few of them, too:
+//!      +-- later, one candidate at a time: those are released ---/
 //! ```
 //!
 //! - [`part`]: what one Ingress says about one host, the smallest unit that is held back.
@@ -27,9 +28,10 @@ use std::sync::Arc;
 use sluice_ir::{BackendId, Config, GlobalConfig, HostTls, HttpRoute, Server, ServerName};
 use sluice_translate::Snapshot;
 
-pub use inquiry::{Aspect, Inquiry, InquiryOutcome, Rejections, Round, Step};
+pub use inquiry::{Aspect, Decided, Inquiry, InquiryOutcome, Rejections, Round, Step};
 pub use part::{Part, Publication};
 pub use report::of_resources;
+pub use search::Reason;
 
 /// Parts that are held back, and the configurations that were accepted.
 #[derive(Debug, Default)]
@@ -43,13 +45,13 @@ pub struct Quarantine {
     accepted: Option<Arc<Publication>>,
 }
 
-/// A part that was refused.
+/// A part that was refused, or was not tried by itself.
 #[derive(Debug)]
 struct Held {
     content: Content,
     /// Configuration to fall back to.
     before: Option<Arc<Publication>>,
-    message: String,
+    reason: Reason,
 }
 
 /// The rejected content; another content is tried again.
@@ -134,18 +136,15 @@ impl Quarantine {
         self.accepted.as_ref()
     }
 
-    /// Holds culprits back, each with the message of the data plane.
+    /// Holds parts back.
     pub fn hold(
         &mut self,
         publication: &Publication,
-        parts: impl IntoIterator<Item = (Part, String)>,
+        parts: impl IntoIterator<Item = (Part, Reason)>,
     ) {
         self.global = publication.snapshot.config().global.clone();
-        let now = Publication {
-            config: publication.snapshot.config().clone(),
-            snapshot: Arc::clone(&publication.snapshot),
-        };
-        for (part, message) in parts {
+        let now = publication.as_translated();
+        for (part, reason) in parts {
             let Some(content) = content(&now, &part) else {
                 continue;
             };
@@ -163,7 +162,7 @@ impl Quarantine {
                 Held {
                     content,
                     before,
-                    message,
+                    reason,
                 },
             );
         }
@@ -172,6 +171,56 @@ impl Quarantine {
     /// These were not at fault.
     pub fn release(&mut self, parts: &[Part]) {
         parts.iter().for_each(|part| drop(self.held.remove(part)));
+    }
+
+    /// Parts that were set aside with their namespace, and have to be tried.
+    pub fn set_aside(&self) -> BTreeMap<Arc<str>, Vec<Part>> {
+        let mut namespaces: BTreeMap<Arc<str>, Vec<Part>> = BTreeMap::new();
+        for (part, held) in &self.held {
+            if let Reason::Namespace(namespace) = &held.reason {
+                let parts = namespaces.entry(Arc::clone(namespace)).or_default();
+                parts.push(part.clone());
+            }
+        }
+        namespaces
+    }
+
+    /// Takes the decision about parts that were set aside. True if something more is served now.
+    pub fn decide(&mut self, decided: Decided) -> bool {
+        for (part, message) in decided.refused {
+            if let Some(held) = self.held.get_mut(&part) {
+                held.reason = Reason::Refused(message);
+            }
+        }
+        let held = self.held.len();
+        for part in decided.accepted {
+            // Unless it has changed, and was refused since.
+            let is_aside = |held: &Held| matches!(held.reason, Reason::Namespace(_));
+            if self.held.get(&part).is_some_and(is_aside) {
+                self.held.remove(&part);
+            }
+        }
+        self.held.len() < held
+    }
+
+    /// Holds whole hosts in the place of parts of them, where the parts did not suffice: settings of the host are refused. Only hosts of one
+    /// namespace; no other has to answer for it. Returns the hosts.
+    pub fn widen(&mut self, publication: &Publication, parts: &[Part]) -> Vec<Part> {
+        let now = publication.as_translated();
+        let mut hosts: BTreeMap<Part, Reason> = BTreeMap::new();
+        for part in parts.iter().filter(|part| part.owner.is_some()) {
+            let is_own = || now.namespaces(&part.host).len() == 1;
+            let Some(held) = self.held.get(part) else {
+                continue;
+            };
+            if now.has_settings(&part.host) && is_own() {
+                let host = part.host.clone();
+                hosts.insert(Part { host, owner: None }, held.reason.clone());
+            }
+        }
+        let parts = hosts.keys().cloned().collect();
+        self.hold(publication, hosts);
+        parts
     }
 
     /// Holds the settings of all hosts back. False if no others were accepted before.

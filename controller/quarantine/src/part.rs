@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{Config, RouteId, Server, ServerName, Shared, SharedMap};
-use sluice_translate::{ObjectKey, Snapshot};
+use sluice_translate::{ObjectKey, Snapshot, ids};
 
 /// A published configuration, with the owners of its routes.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,14 @@ pub struct Publication {
 }
 
 impl Publication {
+    /// With everything that the translation gave, held back or not.
+    pub(super) fn as_translated(&self) -> Self {
+        Publication {
+            config: self.snapshot.config().clone(),
+            snapshot: Arc::clone(&self.snapshot),
+        }
+    }
+
     /// The Ingress that a route is from.
     pub(super) fn owner(&self, route: &RouteId) -> Option<&ObjectKey> {
         self.snapshot.owner(route)
@@ -89,6 +97,42 @@ impl Publication {
             .into_iter()
             .flat_map(|server| &server.aliases);
         aliases.chain([host]).cloned().collect()
+    }
+
+    /// The namespace that alone answers for a part: that of its Ingress, or of all Ingresses of a host. Of a host that several share it is that
+    /// of the host's own certificates, which no other sets.
+    pub(super) fn namespace(&self, part: &Part) -> Option<Arc<str>> {
+        if let Some(owner) = &part.owner {
+            return Some(Arc::clone(&owner.namespace));
+        }
+        let namespaces = self.namespaces(&part.host);
+        if let (1, Some(sole)) = (namespaces.len(), namespaces.first()) {
+            return Some(Arc::clone(sole));
+        }
+        let tls = self.config.tls.get(&part.host)?;
+        let clients = tls.client_validation.as_ref().map(|clients| &clients.ca);
+        let secrets = tls.certificate.iter().chain(clients);
+        let mut owners = secrets.filter_map(|id| Some(ids::secret_of(id)?.namespace));
+        owners.find(|owner| namespaces.contains(owner))
+    }
+
+    /// The namespaces of all Ingresses of a host.
+    pub(super) fn namespaces(&self, host: &ServerName) -> BTreeSet<Arc<str>> {
+        let servers = self.config.servers.get(host).into_iter();
+        let routes = servers.flat_map(|server| &server.routes);
+        let owners = routes.filter_map(|route| self.owner(&route.id));
+        owners.map(|owner| Arc::clone(&owner.namespace)).collect()
+    }
+
+    /// True if something of a host is in none of its routes.
+    pub(super) fn has_settings(&self, host: &ServerName) -> bool {
+        let mut names = self.names(host).into_iter();
+        let rest = |server: &Arc<Server>| Server {
+            routes: Vec::new(),
+            ..Server::clone(server)
+        };
+        names.any(|name| self.config.tls.contains_key(&name))
+            || (self.config.servers.get(host)).is_some_and(|it| rest(it) != Server::default())
     }
 
     /// These parts and nothing else of any host.

@@ -7,7 +7,7 @@ use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot, i
 use sluice_xds::{DEFAULT_CERTIFICATE_FOR, ResourceType};
 use sluice_xds_server::Nack;
 
-use super::{Held, Part, Quarantine};
+use super::{Held, Part, Quarantine, Reason};
 
 /// Of what a data plane says.
 const LONGEST: usize = 600;
@@ -35,11 +35,19 @@ fn reports(part: &Part, held: &Held, snapshot: &Snapshot) -> Vec<Report> {
         Some(_) => "its paths on this host",
         None => "all paths of this host",
     };
-    let consequence = match &held.before {
-        Some(_) => format!("what was accepted before is served, new paths answer 503; {AGAIN}"),
-        None => format!("{what} answer 503; {AGAIN}"),
+    let (reason, again) = match &held.reason {
+        Reason::Refused(message) => (refused(message), AGAIN),
+        Reason::Namespace(namespace) => (
+            format!(
+                "other objects of namespace {namespace} were refused; this one is held back until it was tried by itself"
+            ),
+            "nothing has to be done for it",
+        ),
     };
-    let reason = refused(&held.message);
+    let consequence = match &held.before {
+        Some(_) => format!("what was accepted before is served, new paths answer 503; {again}"),
+        None => format!("{what} answer 503; {again}"),
+    };
     let report = |owner| {
         let field = format!("spec.rules of host {}", name(&part.host));
         Report::new(

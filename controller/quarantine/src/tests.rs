@@ -9,6 +9,7 @@ use sluice_xds_server::Nack;
 use super::*;
 
 mod guards;
+mod namespaces;
 
 /// A path that the data plane of these tests refuses.
 const BAD: &str = "/bad/[a-f]+";
@@ -57,46 +58,74 @@ fn refuses(config: &Config) -> bool {
 #[derive(Default)]
 struct World {
     quarantine: Quarantine,
+    /// Candidates that were tried.
     tried: usize,
+    /// Publications that were refused.
+    refused: usize,
 }
 
 impl World {
     /// Publishes objects, and returns the configuration that is served in the end.
     fn publish(&mut self, objects: &[Value]) -> Config {
-        let snapshot = snapshot(objects);
-        let mut round = Round::New;
+        self.publish_snapshot(&snapshot(objects), refuses)
+    }
+
+    /// The same until data planes accept something, as the publisher does it.
+    fn publish_snapshot(
+        &mut self,
+        snapshot: &Arc<Snapshot>,
+        refuses: fn(&Config) -> bool,
+    ) -> Config {
+        let (mut round, mut held, mut is_widened) = (Round::New, Vec::new(), false);
         loop {
-            let config = self.quarantine.serve(&snapshot);
+            let config = self.quarantine.serve(snapshot);
             let publication = Publication {
                 config,
-                snapshot: Arc::clone(&snapshot),
+                snapshot: Arc::clone(snapshot),
             };
             if !refuses(&publication.config) {
                 self.quarantine.accept(publication.clone());
                 return publication.config;
+            }
+            self.refused += 1;
+            if round == Round::All {
+                if !std::mem::replace(&mut is_widened, true) {
+                    let hosts = self.quarantine.widen(&publication, &held);
+                    held.extend(hosts.iter().cloned());
+                    if !hosts.is_empty() {
+                        continue;
+                    }
+                }
+                self.quarantine.release(&std::mem::take(&mut held));
             }
             let refused = Rejections {
                 all: Some("no".to_owned()),
                 ..Rejections::default()
             };
             let accepted = self.quarantine.last_accepted().cloned();
-            let mut inquiry =
-                Inquiry::about(publication.clone(), accepted.as_deref(), &refused, round);
-            let verdict = loop {
-                match inquiry.next_step() {
-                    Step::Try(candidate) => {
-                        self.tried += 1;
-                        let bad = refuses(&candidate);
-                        inquiry.answer(if bad { Err("no".to_owned()) } else { Ok(()) });
-                    }
-                    Step::Done(verdict) => break verdict,
-                }
-            };
-            let InquiryOutcome::Parts(parts) = verdict else {
-                panic!("{verdict:?}")
-            };
+            let inquiry = Inquiry::about(publication.clone(), accepted.as_deref(), &refused, round);
+            let parts = self.inquire(inquiry, refuses);
+            held.extend(parts.iter().map(|(part, _)| part.clone()));
             self.quarantine.hold(&publication, parts);
             round = round.next().unwrap();
+        }
+    }
+
+    fn inquire(
+        &mut self,
+        mut inquiry: Inquiry,
+        refuses: fn(&Config) -> bool,
+    ) -> Vec<(Part, Reason)> {
+        loop {
+            match inquiry.next_step() {
+                Step::Try(candidate) => {
+                    self.tried += 1;
+                    let bad = refuses(&candidate);
+                    inquiry.answer(if bad { Err("no".to_owned()) } else { Ok(()) });
+                }
+                Step::Done(InquiryOutcome::Parts(parts)) => return parts,
+                Step::Done(verdict) => panic!("{verdict:?}"),
+            }
         }
     }
 

@@ -1,0 +1,168 @@
+//! Release of parts that were set aside with their namespace: they are tried in the background, one candidate at a time.
+//!
+//! Others wait for one candidate at most, and pauses keep the share of time that it all takes small. Namespaces take turns, so that none waits
+//! for another one with more at fault.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sluice_ir::{Config, GlobalConfig};
+use sluice_quarantine::{
+    Aspect, Decided, Inquiry, InquiryOutcome, Part, Publication, Quarantine, Reason, Step,
+};
+use tokio::time::Instant;
+use tracing::info;
+
+use crate::Publisher;
+
+/// Shortest pause after a candidate.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+/// Pause after a candidate, in times of what that took.
+const SHARE: u32 = 4;
+/// Parts that are accepted this close together are published together: each publication is a reload of nginx.
+const GATHERED: Duration = Duration::from_secs(10);
+
+/// Inquiries about parts that were set aside, one a namespace.
+#[derive(Debug, Default)]
+pub(crate) struct Releases {
+    inquiries: BTreeMap<Arc<str>, Inquiry>,
+    /// The namespace of the last candidate.
+    last: Option<Arc<str>>,
+    /// Accepted parts that are not published yet.
+    accepted: Vec<Part>,
+    published: Option<Instant>,
+    next: Option<Instant>,
+}
+
+impl Releases {
+    /// Goes on if something is set aside: data planes have accepted everything else.
+    pub(crate) fn resume(&mut self, quarantine: &Quarantine) {
+        let is_needed = !quarantine.set_aside().is_empty();
+        self.next = is_needed.then(|| self.next.unwrap_or_else(|| Instant::now() + SHORTEST_PAUSE));
+    }
+
+    /// Time of the next candidate.
+    pub(crate) fn at(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// The namespace whose turn it is, with its parts.
+    fn turn(&self, aside: &BTreeMap<Arc<str>, Vec<Part>>) -> Option<(Arc<str>, Vec<Part>)> {
+        let after = self.last.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        let next = aside.range((after, Bound::Unbounded)).next();
+        let (namespace, parts) = next.or_else(|| aside.first_key_value())?;
+        Some((Arc::clone(namespace), parts.clone()))
+    }
+
+    /// Takes the inquiry of a namespace out, unless it is about other settings of all hosts.
+    fn take(&mut self, namespace: &Arc<str>, global: &GlobalConfig) -> Option<Inquiry> {
+        let inquiry = self.inquiries.remove(namespace);
+        inquiry.filter(|inquiry| inquiry.has_global(global))
+    }
+
+    /// Accepted parts that should be published now.
+    fn due(&mut self, is_complete: bool, now: Instant) -> Vec<Part> {
+        let is_late = self.published.is_none_or(|at| now - at >= GATHERED);
+        if self.accepted.is_empty() || !(is_complete || is_late) {
+            return Vec::new();
+        }
+        self.published = Some(now);
+        std::mem::take(&mut self.accepted)
+    }
+}
+
+impl Publisher {
+    /// Tries the next candidate, and releases what is accepted.
+    pub(crate) async fn try_release(&mut self) {
+        self.releases.next = None;
+        // Something else is rejected or not decided yet. It goes on when that is accepted.
+        if !self.is_accepted || self.incidents.are_open() {
+            return;
+        }
+        let aside = self.quarantine.set_aside();
+        let inquiries = &mut self.releases.inquiries;
+        inquiries.retain(|namespace, _| aside.contains_key(namespace));
+        let Some((namespace, parts)) = self.releases.turn(&aside) else {
+            return;
+        };
+        let global = self.quarantine.serve(&self.snapshot).global;
+        let mut inquiry = match self.releases.take(&namespace, &global) {
+            Some(inquiry) => inquiry,
+            None => Inquiry::about_each(self.as_translated(global), parts),
+        };
+        let began = Instant::now();
+        let (decided, is_complete) = self.go_on(&mut inquiry).await;
+        let now = Instant::now();
+        let releases = &mut self.releases;
+        if !is_complete {
+            releases.inquiries.insert(Arc::clone(&namespace), inquiry);
+        }
+        releases.last = Some(namespace);
+        releases.next = Some(now + SHORTEST_PAUSE.max((now - began) * SHARE));
+        releases.accepted.extend(decided.accepted);
+        let is_convicted = !decided.refused.is_empty();
+        let accepted = releases.due(is_complete, now);
+        self.release(accepted, decided.refused).await;
+        if is_convicted {
+            self.report();
+        }
+    }
+
+    /// Tries one candidate. Returns the parts that it decides, and true if that were all.
+    async fn go_on(&self, inquiry: &mut Inquiry) -> (Decided, bool) {
+        match inquiry.next_step() {
+            Step::Try(candidate) => {
+                let answer = self.probe_all(&candidate).await;
+                // If none came, it is tried again.
+                if let Some(answer) = answer {
+                    inquiry.answer(answer);
+                }
+                (inquiry.take_decided(), false)
+            }
+            Step::Done(InquiryOutcome::Parts(parts)) => {
+                let refused = parts.into_iter().filter_map(|(part, reason)| match reason {
+                    Reason::Refused(message) => Some((part, message)),
+                    Reason::Namespace(_) => None,
+                });
+                let decided = Decided {
+                    refused: refused.collect(),
+                    ..Decided::default()
+                };
+                (decided, true)
+            }
+            Step::Done(InquiryOutcome::Global(_)) => (Decided::default(), true),
+        }
+    }
+
+    async fn release(&mut self, accepted: Vec<Part>, refused: Vec<(Part, String)>) {
+        let released = accepted.len();
+        if self.quarantine.decide(Decided { accepted, refused }) {
+            info!("held back with others of their namespace, and accepted now: {released}");
+            self.releases.next = None;
+            self.publish_again().await;
+        }
+    }
+
+    async fn probe_all(&self, candidate: &Config) -> Option<Result<(), String>> {
+        let mut answer = self.probe(Aspect::Routes, candidate).await;
+        if self.nginx.is_none() && answer == Some(Ok(())) {
+            answer = self.probe(Aspect::Tls, candidate).await;
+        }
+        self.end_probes();
+        answer
+    }
+
+    /// Everything that the translation gave, with settings of all hosts that are accepted.
+    fn as_translated(&self, global: GlobalConfig) -> Publication {
+        let config = Config {
+            global,
+            ..self.snapshot.config().clone()
+        };
+        Publication {
+            config,
+            snapshot: Arc::clone(&self.snapshot),
+        }
+    }
+}

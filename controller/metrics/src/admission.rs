@@ -3,15 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prometheus::{Gauge, Registry};
+use prometheus::Gauge;
 use sluice_translate as translate;
 
 use super::controller::{opts, register};
 use super::label::Label;
-use super::series::{Family, Series};
+use super::registry::Registry;
+use super::series::{Family, Limit, Series};
 
 /// No name of an object is longer. Longer ones are not from the API server, and are not kept.
 const LONGEST_NAME: usize = 253;
+
+/// Bytes of the page for results by name: those of some 3,000 Ingresses.
+const ROOM: usize = 1_500_000;
 
 /// The handles are shared with the registry.
 #[derive(Clone)]
@@ -57,7 +61,7 @@ impl Admission {
         ];
         Ok(Admission(Arc::new(Families {
             checks: Series::register(registry, ["namespace", "ingress"], checks)?
-                .limited(|[namespace, _]| namespace, |_| others()),
+                .limited(Limit::new(ROOM, |[namespace, _]| namespace, |_| others())),
             tested: gauge(
                 "admission_tested_ingresses",
                 "Ingresses that the last question was judged with",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use prometheus::{Gauge, IntCounter, Opts, Registry};
+use prometheus::{Gauge, IntCounter, Opts};
 use sluice_ir::{Backend, Config};
 use sluice_translate::{Kind, ObjectKey, Snapshot, Updated, ids};
 use sluice_xds::RouteCache;
@@ -14,8 +14,12 @@ use sluice_xds::render::balances_natively;
 use sluice_xds_server::Store;
 
 use super::label::Label;
-use super::series::{Family, PREFIX, Series};
+use super::registry::Registry;
+use super::series::{Family, Limit, PREFIX, Series};
 use sluice_state::View;
+
+/// Bytes of the page for each gauge with names of objects: some 1,500 of them.
+pub(super) const ROOM: usize = 500_000;
 
 /// The controller's own metrics. The handles are shared with the registry.
 #[derive(Clone)]
@@ -71,13 +75,19 @@ impl Controller {
                 "orphan_ingress",
                 "1 for an Ingress that leads to no Service, or to one without endpoints",
                 ["namespace", "ingress", "type"],
-            )?,
+            )?
+            .limited(Limit::new(
+                ROOM,
+                |[namespace, ..]| namespace,
+                |[_, _, kind]| [Label::other(), Label::other(), kind.clone()],
+            )),
             held_ingress: Series::gauge(
                 registry,
                 "refused_ingress",
                 "1 for an Ingress of which a data plane refuses something, which is held back",
                 ["namespace", "ingress"],
-            )?,
+            )?
+            .limited(by_name()),
             unhealthy: unhealthy_gauge(registry)?,
             reports: Series::gauge(
                 registry,
@@ -180,6 +190,12 @@ fn labels(key: &ObjectKey) -> [Label; 2] {
     [Label::of(&key.namespace), Label::of(&key.name)]
 }
 
+/// Of objects that tenants name.
+fn by_name() -> Limit<2> {
+    let rest = |_: &[Label; 2]| [Label::other(), Label::other()];
+    Limit::new(ROOM, |[namespace, _]| namespace, rest)
+}
+
 fn reports(snapshot: &Snapshot) -> HashMap<[Label; 2], f64> {
     let mut all = HashMap::new();
     for report in snapshot.reports() {
@@ -204,7 +220,8 @@ fn reloads_counter(registry: &Registry) -> prometheus::Result<Series<1, u64>> {
 fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<Series<2, f64>> {
     let help = "Endpoints of a Service that fail their health checks";
     let labels = ["namespace", "service"];
-    Series::gauge(registry, "unhealthy_endpoints", help, labels)
+    let gauge = Series::gauge(registry, "unhealthy_endpoints", help, labels)?;
+    Ok(gauge.limited(by_name()))
 }
 
 fn routes_gauge(registry: &Registry) -> prometheus::Result<Series<1, f64>> {

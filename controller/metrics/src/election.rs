@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
-use prometheus::Registry;
 use sluice_kube::Election;
 
 use super::label::Label;
+use super::registry::Registry;
 use super::series::Series;
 
 /// The handle is shared with the registry.

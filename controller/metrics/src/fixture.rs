@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
-use prometheus::Registry;
 use serde_json::{Value, json};
 use sluice_state::View;
 use sluice_translate::{Object, Options, translate};
 use sluice_xds_server::AccessLogEntry;
 
-use crate::{MetricsFlags, encode};
+use crate::MetricsFlags;
+use crate::registry::Registry;
 
 #[derive(Parser)]
 struct Line {
@@ -64,6 +64,33 @@ pub(crate) fn request(route: &str) -> AccessLogEntry {
     }
 }
 
+/// Requests to all routes of these namespaces: whatever methods and statuses there are.
+pub(crate) fn flood(view: &View, namespaces: &[&str]) -> Vec<AccessLogEntry> {
+    let snapshot = view.snapshot();
+    let routes = snapshot.config().routes();
+    let routes = routes.filter(|route| {
+        let owner = snapshot.owner(&route.id);
+        owner.is_some_and(|owner| namespaces.contains(&&*owner.namespace))
+    });
+    let mut all = Vec::new();
+    for route in routes {
+        for status in (0..600).filter(|status| status % 100 < 12) {
+            for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+                let time = Some(Duration::from_millis(30));
+                all.push(AccessLogEntry {
+                    method,
+                    status,
+                    connecting: time,
+                    to_header: time,
+                    to_end: time,
+                    ..request(route.id.as_str())
+                });
+            }
+        }
+    }
+    all
+}
+
 pub(crate) fn text(registry: &Registry) -> String {
-    encode(&registry.gather())
+    registry.text()
 }

@@ -1,14 +1,19 @@
 //! A histogram without labels of its own, so that thousands of them take little.
 
-use prometheus::proto::{self, Bucket, Metric};
+use super::text::FamilyText;
 
 /// Observations, by bucket.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Histogram {
     /// For each bound those that are not above it, but above the one before. Empty before the first one.
     counts: Box<[u64]>,
     count: u64,
     sum: f64,
+}
+
+/// Lines of a histogram with so many bounds: theirs, that of infinity, the sum and the count.
+pub(super) fn lines(bounds: usize) -> usize {
+    bounds + 3
 }
 
 impl Histogram {
@@ -25,48 +30,55 @@ impl Histogram {
         self.sum += value;
     }
 
-    /// `None`: nothing was observed.
-    pub(super) fn metric(&self, bounds: &[f64]) -> Option<Metric> {
+    /// Nothing if nothing was observed.
+    pub(super) fn write(&self, bounds: &[String], labels: &str, family: &mut FamilyText<'_>) {
         if self.count == 0 {
-            return None;
+            return;
         }
         let mut so_far = 0;
-        let buckets = bounds.iter().zip(&self.counts).map(|(bound, count)| {
+        for (bound, count) in bounds.iter().zip(&self.counts) {
             so_far += count;
-            let mut bucket = Bucket::default();
-            bucket.set_upper_bound(*bound);
-            bucket.set_cumulative_count(so_far);
-            bucket
-        });
-        let mut histogram = proto::Histogram::default();
-        histogram.set_bucket(buckets.collect());
-        histogram.set_sample_count(self.count);
-        histogram.set_sample_sum(self.sum);
-        let mut metric = Metric::default();
-        metric.set_histogram(histogram);
-        Some(metric)
+            family.sample("_bucket", labels, Some(bound), so_far);
+        }
+        family.sample("_bucket", labels, Some("+Inf"), self.count);
+        family.sample("_sum", labels, None, self.sum);
+        family.sample("_count", labels, None, self.count);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Text;
+
+    fn written(histogram: &Histogram) -> String {
+        let (mut text, bounds) = (Text::default(), ["1".to_owned(), "2".to_owned()]);
+        let mut family = FamilyText {
+            text: &mut text,
+            name: "n",
+            help: "h",
+            kind: "histogram",
+            has_header: true,
+        };
+        histogram.write(&bounds, "a=\"b\"", &mut family);
+        String::from_utf8(text.into_chunks().concat()).unwrap()
+    }
 
     #[test]
     fn a_bucket_counts_all_that_are_not_above_its_bound() {
-        let (mut histogram, bounds) = (Histogram::default(), [1.0, 2.0]);
-        assert_eq!(histogram.metric(&bounds), None);
+        let mut histogram = Histogram::default();
+        assert_eq!(written(&histogram), "");
         for value in [0.5, 1.0, 1.5, 9.0] {
-            histogram.observe(&bounds, value);
+            histogram.observe(&[1.0, 2.0], value);
         }
-        let metric = histogram.metric(&bounds).unwrap();
-        let shown = metric.get_histogram();
-        let counts: Vec<u64> = shown
-            .get_bucket()
-            .iter()
-            .map(Bucket::cumulative_count)
-            .collect();
-        assert_eq!((counts, shown.get_sample_count()), (vec![2, 3], 4));
-        assert!((shown.get_sample_sum() - 12.0).abs() < 1e-9);
+        let text = written(&histogram);
+        let expected = r#"n_bucket{a="b",le="1"} 2
+n_bucket{a="b",le="2"} 3
+n_bucket{a="b",le="+Inf"} 4
+n_sum{a="b"} 12
+n_count{a="b"} 4
+"#;
+        assert_eq!(text, expected);
+        assert_eq!(text.lines().count(), lines(2));
     }
 }

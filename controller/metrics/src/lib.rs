@@ -5,14 +5,14 @@
 //!   Envoys' access logs --gRPC--> requests.rs --------------------+
 //!   nginx's request log, followed --> requests.rs ---------------+
 //!   nginx's span log, exported --> spans.rs ---------------------+
-//!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text format of Prometheus
+//!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> registry.rs --> text.rs --> pages.rs
 //!   View (translation) --read--> controller.rs, certificates.rs --+
 //!   Lease --watched--> election.rs --------------------------------+
 //! ```
 //!
 //! Counters are kept here; gauges that can be read elsewhere are read at each scrape. Tenants write labels: what one may hold
-//! (label.rs) and what those of a namespace may take (room.rs) is limited, and so is what scrapes cost (shared_answer.rs,
-//! pages.rs).
+//! (label.rs) and the part of a page that those of a namespace may take (room.rs) is limited, and so is what scrapes cost
+//! (shared_answer.rs, pages.rs).
 
 mod admission;
 mod buckets;
@@ -26,19 +26,19 @@ mod flags;
 mod histogram;
 mod label;
 mod pages;
+mod registry;
 mod requests;
 mod room;
 mod series;
 mod shared_answer;
 mod spans;
+mod text;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyper::body::Bytes;
 use prometheus::process_collector::ProcessCollector;
-use prometheus::proto::MetricFamily;
-use prometheus::{Registry, TextEncoder};
 use sluice_kube::Election;
 use sluice_xds_server::Store;
 use tracing::warn;
@@ -56,7 +56,9 @@ pub use spans::Spans;
 use certificates::Certificates;
 use election::Leadership;
 use label::Label;
+use registry::Registry;
 use sluice_state::View;
+use text::Text;
 
 /// Identity of the controller: labels of all its metrics.
 #[derive(Clone, Debug, Default)]
@@ -124,8 +126,8 @@ impl Metrics {
         data_plane: DataPlane,
         flags: Option<&MetricsFlags>,
     ) -> prometheus::Result<Self> {
-        let own = Registry::new_custom(None, Some(identity.labels()))?;
-        let common = Registry::new();
+        let own = Registry::with_labels(identity.labels())?;
+        let common = Registry::default();
         common.register(Box::new(ProcessCollector::for_self()))?;
         let controller = Controller::register(&own)?;
         let admission = Admission::register(&own)?;
@@ -186,36 +188,27 @@ impl Metrics {
         self.0.page.get(|| self.clone().render()).await
     }
 
-    async fn render(self) -> Result<[Bytes; 1], String> {
+    async fn render(self) -> Result<Vec<Bytes>, String> {
         self.0.data_plane.refresh().await;
         // Of many Ingresses that takes a while, in which this thread has others to serve.
-        let text = tokio::task::spawn_blocking(move || self.0.text()).await;
-        let text = text.inspect_err(|error| warn!("metrics: {error}"));
-        let text = text.map_err(|_| "metrics could not be read; the log says why".to_owned())?;
-        Ok([Bytes::from(text)])
+        let chunks = tokio::task::spawn_blocking(move || self.0.chunks()).await;
+        let chunks = chunks.inspect_err(|error| warn!("metrics: {error}"));
+        chunks.map_err(|_| "metrics could not be read; the log says why".to_owned())
     }
 }
 
 impl Inner {
-    /// From what is read off others to the text: pages are made one at a time, so each is of one moment.
-    fn text(&self) -> String {
+    /// From what is read off others to the text: pages are made one at a time.
+    fn chunks(&self) -> Vec<Bytes> {
         self.controller.refresh(&self.view, &self.store);
         self.certificates.refresh(self.view.snapshot().config());
         self.leadership.refresh();
         self.requests.iter().for_each(Requests::refresh);
-        let mut families = self.own.gather();
-        families.extend(self.common.gather());
-        encode(&families)
+        let mut text = Text::default();
+        self.own.write(&mut text);
+        self.common.write(&mut text);
+        text.into_chunks()
     }
-}
-
-/// The text format of Prometheus.
-fn encode(families: &[MetricFamily]) -> String {
-    let text = TextEncoder::new().encode_to_string(families);
-    text.unwrap_or_else(|error| {
-        warn!("metrics: {error}");
-        String::new()
-    })
 }
 
 #[cfg(test)]

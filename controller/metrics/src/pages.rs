@@ -1,25 +1,29 @@
 //! Pages that are made once for all who ask, and read by each client at its own pace.
 //!
-//! A page may be large, and a client may take a byte of it every few seconds. What is kept for such clients is limited: a
-//! client loses its page when so many newer ones were made, of which there is one a second at most.
+//! A page may be large, and a client may take a byte of it every few seconds. What is kept for such clients is limited in bytes.
+//! While they hold too much, everybody gets the last page once more, and of the others those are closed that nobody was given for
+//! a while: whoever reads at a fair pace reads all of it.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
+use tokio::time::Instant;
 
 use crate::shared_answer::SharedAnswer;
+use crate::text::CHUNK;
 
 /// The content type of Prometheus' own text format.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// Pages that are kept for those who read them: each has 4 s for its page, and more when few pages are asked for.
-const MOST: usize = 4;
-/// Bytes that are taken out of a page at once.
-const CHUNK: usize = 64 << 10;
+/// Bytes of pages that are read beside a new one. A page of the controller's has no more (`tests.rs` fills one).
+pub(crate) const MOST: usize = 24 << 20;
+/// A page is its reader's for so long, however many others ask. Longer than Prometheus waits by default.
+const READ_WITHIN: Duration = Duration::from_secs(15);
 
 type Parts = [Bytes];
 
@@ -30,9 +34,16 @@ pub struct SharedPage {
     pages: Pages,
 }
 
-/// The pages that are read. A handle, cheap to clone.
+/// The pages that are read, the last one at the end. A handle, cheap to clone.
 #[derive(Clone, Default)]
-struct Pages(Arc<Mutex<VecDeque<Arc<Parts>>>>);
+struct Pages(Arc<Mutex<VecDeque<Kept>>>);
+
+struct Kept {
+    parts: Arc<Parts>,
+    made: Instant,
+    /// When somebody was given it for the last time.
+    given: Instant,
+}
 
 /// A page, as somebody reads it: piece by piece, until it is gone.
 #[derive(Clone, Debug)]
@@ -47,7 +58,8 @@ pub struct Page {
 pub struct TooSlow;
 
 impl SharedPage {
-    /// The page of now or of a second ago, made of these parts, one after the other.
+    /// The page of now or of a second ago, made of these parts, one after the other. While slow readers hold too much it may be one
+    /// of `READ_WITHIN` ago.
     ///
     /// # Errors
     ///
@@ -60,8 +72,11 @@ impl SharedPage {
         let compute = || {
             let (pages, parts) = (self.pages.clone(), make());
             async move {
-                pages.tidy();
-                Ok(pages.add(parts.await?))
+                if let Some(page) = pages.last_again(Instant::now()) {
+                    return Ok(page);
+                }
+                let parts = parts.await?;
+                Ok(pages.add(parts, Instant::now()))
             }
         };
         self.page.get(compute).await
@@ -69,28 +84,57 @@ impl SharedPage {
 }
 
 impl Pages {
-    fn add(&self, parts: impl Into<Arc<Parts>>) -> Page {
-        let parts = parts.into();
-        let page = Page {
-            parts: Arc::downgrade(&parts),
-            part: 0,
-            offset: 0,
+    fn add(&self, parts: impl Into<Arc<Parts>>, now: Instant) -> Page {
+        let kept = Kept {
+            parts: parts.into(),
+            made: now,
+            given: now,
         };
-        let mut pages = self.lock();
-        pages.push_back(parts);
-        while pages.len() > MOST {
-            pages.pop_front();
-        }
+        let page = kept.page();
+        self.lock().push_back(kept);
         page
     }
 
-    /// Forgets what nobody reads any more.
-    fn tidy(&self) {
-        self.lock().retain(|page| Arc::weak_count(page) > 0);
+    /// Makes room for another one. The last page: there is none.
+    fn last_again(&self, now: Instant) -> Option<Page> {
+        let mut pages = self.lock();
+        pages.retain(Kept::is_read);
+        let mut held: usize = pages.iter().map(Kept::len).sum();
+        while held > MOST
+            && let Some(closed) = pages.pop_front_if(|oldest| now >= oldest.given + READ_WITHIN)
+        {
+            held -= closed.len();
+        }
+        // One that is larger than all may be is not the last for ever.
+        let is_alone = pages.len() == 1;
+        let last = pages.back_mut().filter(|_| held > MOST)?;
+        if is_alone && now >= last.made + READ_WITHIN {
+            return None;
+        }
+        last.given = now;
+        Some(last.page())
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Parts>>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn len(&self) -> usize {
+        self.parts.iter().map(Bytes::len).sum()
+    }
+
+    fn is_read(&self) -> bool {
+        Arc::weak_count(&self.parts) > 0
+    }
+
+    fn page(&self) -> Page {
+        Page {
+            parts: Arc::downgrade(&self.parts),
+            part: 0,
+            offset: 0,
+        }
     }
 }
 
@@ -117,14 +161,18 @@ impl Iterator for Page {
             return Some(Err(TooSlow));
         };
         loop {
-            let rest = parts.get(self.part)?.get(self.offset..)?;
+            let part = parts.get(self.part)?;
+            let rest = part.get(self.offset..)?;
             if rest.is_empty() {
                 (self.part, self.offset) = (self.part + 1, 0);
                 continue;
             }
             let chunk = rest.get(..CHUNK).unwrap_or(rest);
             self.offset += chunk.len();
-            // A slice would keep the whole page.
+            if chunk.len() == part.len() {
+                return Some(Ok(part.clone()));
+            }
+            // A slice would keep the whole part.
             return Some(Ok(Bytes::copy_from_slice(chunk)));
         }
     }
@@ -152,30 +200,57 @@ mod tests {
     fn a_page_is_read_to_its_end_by_everybody_who_has_it() {
         let pages = Pages::default();
         let parts = [vec![1; CHUNK * 2 + 1], vec![], vec![2; 3]];
-        let page = pages.add(parts.clone().map(Bytes::from));
+        let page = pages.add(parts.clone().map(Bytes::from), Instant::now());
         for _ in 0..2 {
             assert_eq!(read(page.clone()), Ok(parts.concat()));
         }
     }
 
-    #[test]
-    fn pages_of_slow_readers_are_few_and_those_of_none_are_gone() {
-        let pages = Pages::default();
-        let make = || pages.add([Bytes::from(vec![0; CHUNK * 3])]);
-        let mut slow: Vec<Page> = (0..100).map(|_| make()).collect();
-        assert_eq!(pages.lock().len(), MOST);
-        for (number, page) in slow.iter_mut().enumerate() {
-            assert_eq!(
-                page.next().unwrap().is_ok(),
-                number >= 100 - MOST,
-                "{number}"
-            );
+    /// Somebody asks once a second, and reads nothing. Returns what is given, and the bytes that were kept at most.
+    fn ask_for(seconds: u64, len: usize) -> (Vec<Page>, usize) {
+        let (pages, begin) = (Pages::default(), Instant::now());
+        let (mut given, mut most) = (Vec::new(), 0);
+        for second in 0..seconds {
+            let now = begin + Duration::from_secs(second);
+            let again = pages.last_again(now);
+            let new = || pages.add([Bytes::from(vec![0; len])], now);
+            given.push(again.unwrap_or_else(new));
+            let kept: usize = pages.lock().iter().map(Kept::len).sum();
+            most = most.max(kept);
+            let within = READ_WITHIN.as_secs() as usize;
+            let recent = given.iter().rev().take(within);
+            for page in recent {
+                assert!(page.clone().next().unwrap().is_ok(), "within its time");
+            }
         }
-        slow.truncate(101 - MOST);
-        pages.tidy();
-        assert_eq!(pages.lock().len(), 1);
+        (given, most)
+    }
+
+    #[test]
+    fn what_slow_readers_hold_is_limited_in_bytes_and_each_has_its_time() {
+        for len in [MOST, MOST / 3, MOST / 100, MOST * 2] {
+            let (given, most) = ask_for(100, len);
+            assert!(most <= MOST.max(len) * 2, "{len}: {most} bytes");
+            let is_gone = |page: &&Page| (*page).clone().next().unwrap().is_err();
+            let gone = given.iter().filter(is_gone).count();
+            // Once a page's time is over there is a new one.
+            assert!(gone > 0 || most < MOST, "{len}");
+            let same = |page: &Page| given.iter().filter(|it| it.is_same(page)).count();
+            let longest = given.iter().map(same).max().unwrap();
+            assert!(longest as u64 <= READ_WITHIN.as_secs(), "{len}: {longest}");
+        }
+    }
+
+    #[test]
+    fn pages_that_nobody_reads_are_gone() {
+        let (pages, now) = (Pages::default(), Instant::now());
+        let slow: Vec<Page> = (0..3)
+            .map(|_| pages.add([Bytes::from(vec![0; 3])], now))
+            .collect();
+        assert!(pages.last_again(now).is_none());
+        assert_eq!(pages.lock().len(), 3);
         drop(slow);
-        pages.tidy();
+        assert!(pages.last_again(now).is_none());
         assert_eq!(pages.lock().len(), 0);
     }
 }

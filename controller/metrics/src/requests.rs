@@ -5,14 +5,15 @@
 //! ```
 //!
 //! Labels come from the configuration, not from requests: host and path are those of the rule. Requests that no Ingress takes
-//! are not counted. What all labels together may take is limited (series.rs, room.rs).
+//! are not counted. The part of the page that they may take is limited (series.rs, room.rs). A line is short and a histogram is
+//! long, so each has a table of its own: there are more label sets with a count than with a duration, and more with a duration
+//! than with all histograms. Beyond these, histograms are of all statuses and methods of a path, and then of everything.
 
 mod status;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use prometheus::Registry;
 use sluice_ir::{BackendId, Canary};
 use sluice_translate::{Snapshot, ids};
 use sluice_xds_server::AccessLogEntry;
@@ -20,7 +21,8 @@ use sluice_xds_server::AccessLogEntry;
 use super::buckets::{Buckets, HistogramBuckets};
 use super::histogram::Histogram;
 use super::label::Label;
-use super::series::{Family, PREFIX, Series};
+use super::registry::Registry;
+use super::series::{Family, Limit, PREFIX, Series};
 use crate::flags::MetricsFlags;
 use sluice_state::View;
 
@@ -35,7 +37,15 @@ const LABELS: [&str; 8] = [
     "host",
 ];
 
+/// Bytes of the page for counts: 17,000 label sets of 200 bytes.
+const COUNTS: usize = 5_000_000;
+/// For durations of label sets of their own, and as much for those of paths.
+const DURATIONS: usize = 3_000_000;
+/// For all other histograms, the same.
+const DETAILS: usize = 3_300_000;
+
 type Labels = [Label; LABELS.len()];
+type Table<M> = Series<{ LABELS.len() }, M>;
 
 /// The handles are shared with the registry.
 #[derive(Clone)]
@@ -46,14 +56,14 @@ struct Inner {
     per_host: bool,
     status_classes: bool,
     buckets: HistogramBuckets,
-    series: Series<{ LABELS.len() }, Measured>,
+    counts: Table<u64>,
+    durations: Table<Histogram>,
+    details: Table<Details>,
 }
 
-/// Requests with the same labels.
-#[derive(Clone, Default)]
-struct Measured {
-    requests: u64,
-    duration: Histogram,
+/// The rest of what is measured of requests with the same labels.
+#[derive(Default)]
+struct Details {
     connect: Histogram,
     header: Histogram,
     response: Histogram,
@@ -90,14 +100,20 @@ impl Requests {
         flags: &MetricsFlags,
         view: View,
     ) -> prometheus::Result<Self> {
-        let mut families = families(&flags.buckets);
-        families.retain(|family| !is_excluded(family.name(), &flags.exclude_socket_metrics));
+        let buckets = flags.buckets.clone();
+        let (of_counts, of_durations, of_details) = (
+            Limit::new(COUNTS, namespace, status_and_method),
+            of_histograms(DURATIONS),
+            of_histograms(DETAILS),
+        );
         Ok(Requests(Arc::new(Inner {
             view,
             per_host: flags.metrics_per_host,
             status_classes: flags.report_status_classes,
-            buckets: flags.buckets.clone(),
-            series: Series::register(registry, LABELS, families)?.limited(namespace, rest),
+            counts: table(registry, flags, counts(), of_counts)?,
+            durations: table(registry, flags, durations(&buckets), of_durations)?,
+            details: table(registry, flags, details(&buckets), of_details)?,
+            buckets,
         })))
     }
 
@@ -125,10 +141,12 @@ impl Requests {
             .map(|key| (Label::of(&key.namespace), Label::of(&key.name)))
             .chain([(Label::other(), Label::other())])
             .collect();
-        inner.series.retain(|labels| {
-            let [_, _, _, namespace, ingress, ..] = labels;
+        let is_there = |[_, _, _, namespace, ingress, ..]: &Labels| {
             owners.contains(&(namespace.clone(), ingress.clone()))
-        });
+        };
+        inner.counts.retain(is_there);
+        inner.durations.retain(is_there);
+        inner.details.retain(is_there);
     }
 }
 
@@ -136,8 +154,8 @@ fn namespace([_, _, _, namespace, ..]: &Labels) -> &Label {
     namespace
 }
 
-/// Labels of requests of which no more is said.
-fn rest([status, method, ..]: &Labels) -> Labels {
+/// Labels of requests of which no more is said: few, as only the data plane says which methods there are.
+fn status_and_method([status, method, ..]: &Labels) -> Labels {
     let [path, namespace, ingress, service, canary, host] = [(); 6].map(|()| Label::other());
     let (status, method) = (status.clone(), method.clone());
     [
@@ -145,21 +163,52 @@ fn rest([status, method, ..]: &Labels) -> Labels {
     ]
 }
 
-fn families(buckets: &HistogramBuckets) -> Vec<Family<Measured>> {
+/// Labels of requests of which no status and no method is said.
+fn place(labels: &Labels) -> Labels {
+    let [_, _, path, namespace, ingress, service, canary, host] = labels.clone();
+    let [status, method] = [(); 2].map(|()| Label::other());
+    [
+        status, method, path, namespace, ingress, service, canary, host,
+    ]
+}
+
+/// Label sets of histograms in so many bytes, places in as many, and one for the rest.
+fn of_histograms(most: usize) -> Limit<{ LABELS.len() }> {
+    let nothing = |_: &Labels| [(); LABELS.len()].map(|()| Label::other());
+    Limit::new(most, namespace, nothing).or(most, place)
+}
+
+fn table<M: Default + Send + 'static>(
+    registry: &Registry,
+    flags: &MetricsFlags,
+    mut families: Vec<Family<M>>,
+    limit: Limit<{ LABELS.len() }>,
+) -> prometheus::Result<Table<M>> {
+    families.retain(|family| !is_excluded(family.name(), &flags.exclude_socket_metrics));
+    let table = Series::register(registry, LABELS, families)?;
+    Ok(table.limited(limit))
+}
+
+fn counts() -> Vec<Family<u64>> {
+    let count = |count: &u64| Some(*count);
+    vec![Family::counter("requests", "Requests of clients", count)]
+}
+
+fn durations(buckets: &HistogramBuckets) -> Vec<Family<Histogram>> {
+    vec![Family::histogram(
+        "request_duration_seconds",
+        "From the first byte of the client to the last byte for it",
+        buckets.times.bounds(),
+        |duration| duration,
+    )]
+}
+
+fn details(buckets: &HistogramBuckets) -> Vec<Family<Details>> {
     let (times, lengths) = (&buckets.times, &buckets.lengths);
-    let histogram = |name, help, bounds: &Buckets, read: fn(&Measured) -> &Histogram| {
+    let histogram = |name, help, bounds: &Buckets, read: fn(&Details) -> &Histogram| {
         Family::histogram(name, help, bounds.bounds(), read)
     };
     vec![
-        Family::counter("requests", "Requests of clients", |all: &Measured| {
-            Some(all.requests)
-        }),
-        histogram(
-            "request_duration_seconds",
-            "From the first byte of the client to the last byte for it",
-            times,
-            |all| &all.duration,
-        ),
         histogram(
             "connect_duration_seconds",
             "What connecting to a pod took; 0 on a kept connection",
@@ -229,8 +278,14 @@ impl RouteLabels {
 impl Inner {
     fn count(&self, request: &AccessLogEntry, place: &RouteLabels) {
         let labels = self.labels(request, place.clone());
-        self.series
-            .change(labels, |row| row.take(request, &self.buckets));
+        self.counts.change(labels.clone(), |count| *count += 1);
+        if let Some(time) = request.duration {
+            let (bounds, time) = (self.buckets.times.bounds(), time.as_secs_f64());
+            let observe = |histogram: &mut Histogram| histogram.observe(bounds, time);
+            self.durations.change(labels.clone(), observe);
+        }
+        let take = |details: &mut Details| details.take(request, &self.buckets);
+        self.details.change(labels, take);
     }
 
     fn labels(&self, request: &AccessLogEntry, place: RouteLabels) -> Labels {
@@ -251,13 +306,11 @@ impl Inner {
     }
 }
 
-impl Measured {
+impl Details {
     #[allow(clippy::cast_precision_loss, reason = "a histogram is of floats")]
     fn take(&mut self, request: &AccessLogEntry, buckets: &HistogramBuckets) {
-        self.requests += 1;
         let (times, lengths) = (buckets.times.bounds(), buckets.lengths.bounds());
         for (histogram, time) in [
-            (&mut self.duration, request.duration),
             (&mut self.connect, request.connecting),
             (&mut self.header, request.to_header),
             (&mut self.response, request.to_end),

@@ -1,4 +1,4 @@
-//! Room for series with labels that tenants write. Those of one namespace never take that of all others.
+//! Room on the page for series with labels that tenants write. Those of one namespace never take that of all others.
 //!
 //! A namespace with little may use all of it. One with more may use three quarters, and of these no more than it leaves to
 //! others: a first one gets three eighths, and the last quarter is for namespaces with little.
@@ -7,25 +7,17 @@ use std::collections::HashMap;
 
 use super::label::Label;
 
-/// Bytes of the labels in one table: 10,000 label sets of 100 bytes.
-pub(super) const ROOM: usize = 3_000_000;
-/// Bytes that a series costs beside its labels: the name of the metric, and those of its labels.
-const OVERHEAD: usize = 200;
-/// A namespace with less than this part of the room has little: 39 label sets of 100 bytes.
+/// A namespace with less than this part of the room has little.
 const LITTLE: usize = 256;
+/// So has one with a single label set of less than this part. Histograms are long.
+const SINGLE: usize = 64;
 
-/// Bytes of labels, by namespace.
+/// Bytes of the page, by namespace.
 #[derive(Debug)]
 pub(super) struct Room {
     most: usize,
     used: usize,
     by_namespace: HashMap<Label, usize>,
-}
-
-/// Bytes that a series with these labels takes.
-pub(super) fn cost(labels: &[Label]) -> usize {
-    let text: usize = labels.iter().map(|label| label.as_str().len()).sum();
-    OVERHEAD + text
 }
 
 impl Room {
@@ -37,11 +29,12 @@ impl Room {
         }
     }
 
-    /// Takes room for a series that costs so much. False: there is not enough, and nothing is taken.
+    /// Takes room for a label set that costs so much. False: there is not enough, and nothing is taken.
     pub(super) fn take(&mut self, namespace: &Label, cost: usize) -> bool {
         let before = self.by_namespace.get(namespace).copied();
         let own = before.unwrap_or_default() + cost;
-        let has_little = own <= self.most / LITTLE;
+        let is_single = own == cost && cost <= self.most / SINGLE;
+        let has_little = is_single || own <= self.most / LITTLE;
         let open = if has_little {
             self.most
         } else {
@@ -61,6 +54,10 @@ impl Room {
     #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         self.used
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Room::new(self.most);
     }
 
     pub(super) fn give_back(&mut self, namespace: &Label, cost: usize) {
@@ -102,5 +99,20 @@ mod tests {
         room.give_back(&Label::of("a"), first);
         assert!(fill(&mut room, "b") > 0);
         assert!(room.take(&Label::of("a"), 1));
+    }
+
+    #[test]
+    fn a_single_label_set_is_little_even_if_it_is_long() {
+        let mut room = Room::new(1_024);
+        for number in 0..6 {
+            fill(&mut room, &format!("greedy{number}"));
+        }
+        let long = 1_024 / SINGLE;
+        for number in 0..8 {
+            let namespace = Label::of(&format!("n{number}"));
+            assert!(room.take(&namespace, long), "{number}");
+            assert!(!room.take(&namespace, long), "{number}");
+        }
+        assert!(!room.take(&Label::of("n8"), long + 1));
     }
 }

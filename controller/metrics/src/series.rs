@@ -1,56 +1,65 @@
 //! Series of metrics by the values of their labels.
 //!
 //! ```text
-//!   count, show --labels--> Series (one row for a set of labels) --each family reads its value--> text format of Prometheus
-//!                 Limit: room for new rows, by namespace
+//!   count, show --labels--> Series (one row for a set of labels) --each family reads its value--> Text
+//!                 Limit: room for new rows on the page, by namespace
 //! ```
 //!
 //! Absent on purpose: the crate's own `GaugeVec`, `IntCounterVec` and `HistogramVec`. They know a series by a hash of its label
-//! values, joined: those of `shop1/web` and `shop/1web` would be one (`tests/tidy` finds them).
+//! values, joined: those of `shop1/web` and `shop/1web` would be one (`tests/tidy` finds them). Nor are rows copied into the
+//! crate's messages: a page would take several times its size.
+
+mod limit;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use prometheus::Registry;
-use prometheus::core::{Collector, Desc};
-use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
-
-use super::histogram::Histogram;
+use super::histogram::{self, Histogram};
 use super::label::Label;
-use super::room::{ROOM, Room, cost};
+use super::registry::{self, Registry};
+use super::text::{self, FamilyText, Text};
+pub(super) use limit::Limit;
 
 pub(super) const PREFIX: &str = "nginx_ingress_controller";
+/// Rows that are written while nobody can count.
+const ROWS_AT_ONCE: usize = 32;
+/// Bytes of a line beside its labels and the name of the metric: `_bucket`, `le` and a number of eight digits.
+const REST_OF_LINE: usize = 32;
 
-/// A metric that is read off rows. `None`: this row has none.
+/// A metric that is read off rows.
 pub(super) struct Family<M> {
     name: &'static str,
     help: &'static str,
-    kind: MetricType,
-    read: Box<Read<M>>,
+    kind: &'static str,
+    /// Lines of a row, at most.
+    lines: usize,
+    write: Box<Write<M>>,
 }
 
-type Read<M> = dyn Fn(&M) -> Option<Metric> + Send + Sync;
+/// Writes a row with these labels.
+type Write<M> = dyn Fn(&M, &str, &mut FamilyText<'_>) + Send + Sync;
 
 /// Rows by labels. The handles are shared with the registry.
 pub(super) struct Series<const N: usize, M>(Arc<Table<N, M>>);
 
 struct Table<const N: usize, M> {
     names: [&'static str; N],
-    families: Vec<(Desc, Family<M>)>,
+    /// Those of the registry.
+    common: OnceLock<Vec<(String, String)>>,
+    families: Vec<Family<M>>,
     rows: Mutex<Rows<N, M>>,
 }
 
 struct Rows<const N: usize, M> {
-    by_labels: HashMap<[Label; N], M>,
+    by_labels: HashMap<[Label; N], Row<M>>,
     /// `None`: tenants cannot make more of them.
     limit: Option<Limit<N>>,
 }
 
-/// Room for the rows that tenants make.
-struct Limit<const N: usize> {
-    room: Room,
-    namespace: fn(&[Label; N]) -> &Label,
-    rest: fn(&[Label; N]) -> [Label; N],
+struct Row<M> {
+    value: M,
+    /// The step of the limit whose room it takes.
+    step: Option<usize>,
 }
 
 impl<M> Family<M> {
@@ -59,17 +68,23 @@ impl<M> Family<M> {
         self.name
     }
 
+    /// `None`: this row has none.
     pub(super) fn counter(
         name: &'static str,
         help: &'static str,
         read: impl Fn(&M) -> Option<u64> + Send + Sync + 'static,
     ) -> Self {
-        let read = move |row: &M| read(row).map(counted);
+        let write = move |row: &M, labels: &str, family: &mut FamilyText<'_>| {
+            if let Some(count) = read(row) {
+                family.sample("", labels, None, count);
+            }
+        };
         Family {
             name,
             help,
-            kind: MetricType::COUNTER,
-            read: Box::new(read),
+            kind: "counter",
+            lines: 1,
+            write: Box::new(write),
         }
     }
 
@@ -79,122 +94,26 @@ impl<M> Family<M> {
         bounds: &[f64],
         read: impl Fn(&M) -> &Histogram + Send + Sync + 'static,
     ) -> Self {
-        let bounds = bounds.to_vec();
-        let read = move |row: &M| read(row).metric(&bounds);
+        let bounds: Vec<String> = bounds.iter().map(ToString::to_string).collect();
         Family {
             name,
             help,
-            kind: MetricType::HISTOGRAM,
-            read: Box::new(read),
+            kind: "histogram",
+            lines: histogram::lines(bounds.len()),
+            write: Box::new(move |row, labels, family| read(row).write(&bounds, labels, family)),
         }
     }
 }
 
-impl<const N: usize, M: Clone + Default + Send + 'static> Series<N, M> {
-    /// Registers families that have the same labels.
-    pub(super) fn register(
-        registry: &Registry,
-        labels: [&'static str; N],
-        families: Vec<Family<M>>,
-    ) -> prometheus::Result<Self> {
-        let series = Series::new(labels, families)?;
-        if !series.0.families.is_empty() {
-            registry.register(Box::new(series.clone()))?;
+impl Family<f64> {
+    pub(super) fn gauge(name: &'static str, help: &'static str) -> Self {
+        Family {
+            name,
+            help,
+            kind: "gauge",
+            lines: 1,
+            write: Box::new(|value, labels, family| family.sample("", labels, None, value)),
         }
-        Ok(series)
-    }
-
-    pub(super) fn new(
-        names: [&'static str; N],
-        families: Vec<Family<M>>,
-    ) -> prometheus::Result<Self> {
-        let described = families.into_iter().map(|family| {
-            let (name, help) = (format!("{PREFIX}_{}", family.name), family.help.to_owned());
-            let labels = names.map(str::to_owned).to_vec();
-            Ok((Desc::new(name, help, labels, HashMap::new())?, family))
-        });
-        Ok(Series(Arc::new(Table {
-            names,
-            families: described.collect::<prometheus::Result<_>>()?,
-            rows: Mutex::new(Rows {
-                by_labels: HashMap::new(),
-                limit: None,
-            }),
-        })))
-    }
-
-    /// Limits what changes add: rows of one namespace leave room for those of others. One without room is counted in its `rest`.
-    pub(super) fn limited(
-        self,
-        namespace: fn(&[Label; N]) -> &Label,
-        rest: fn(&[Label; N]) -> [Label; N],
-    ) -> Self {
-        self.rows().limit = Some(Limit {
-            room: Room::new(ROOM),
-            namespace,
-            rest,
-        });
-        self
-    }
-
-    /// Shows these, and no others, without a limit.
-    pub(super) fn show(&self, rows: impl IntoIterator<Item = ([Label; N], M)>) {
-        let rows = rows.into_iter().collect();
-        self.rows().by_labels = rows;
-    }
-
-    /// Changes the row of these labels; one that is new may have to be another one.
-    pub(super) fn change(&self, labels: [Label; N], change: impl FnOnce(&mut M)) {
-        let mut rows = self.rows();
-        let Rows { by_labels, limit } = &mut *rows;
-        if let Some(row) = by_labels.get_mut(&labels) {
-            return change(row);
-        }
-        let labels = match limit {
-            Some(limit) => limit.admit(labels),
-            None => labels,
-        };
-        change(by_labels.entry(labels).or_default());
-    }
-
-    /// Forgets the others.
-    pub(super) fn retain(&self, mut keep: impl FnMut(&[Label; N]) -> bool) {
-        let mut rows = self.rows();
-        let Rows { by_labels, limit } = &mut *rows;
-        by_labels.retain(|labels, _| {
-            let stays = keep(labels);
-            if !stays && let Some(limit) = limit {
-                limit.give_back(labels);
-            }
-            stays
-        });
-    }
-
-    /// Bytes of labels that are taken.
-    #[cfg(test)]
-    pub(super) fn used(&self) -> usize {
-        let rows = self.rows();
-        rows.limit.as_ref().map_or(0, |limit| limit.room.used())
-    }
-
-    fn rows(&self) -> MutexGuard<'_, Rows<N, M>> {
-        self.0.rows.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<const N: usize> Limit<N> {
-    fn admit(&mut self, labels: [Label; N]) -> [Label; N] {
-        let namespace = (self.namespace)(&labels);
-        if self.room.take(namespace, cost(&labels)) {
-            labels
-        } else {
-            (self.rest)(&labels)
-        }
-    }
-
-    fn give_back(&mut self, labels: &[Label; N]) {
-        let namespace = (self.namespace)(labels);
-        self.room.give_back(namespace, cost(labels));
     }
 }
 
@@ -210,76 +129,163 @@ impl<const N: usize> Series<N, f64> {
     }
 }
 
-impl Family<f64> {
-    pub(super) fn gauge(name: &'static str, help: &'static str) -> Self {
-        let read = |value: &f64| {
-            let (mut metric, mut gauge) = (Metric::default(), Gauge::default());
-            gauge.set_value(*value);
-            metric.set_gauge(gauge);
-            Some(metric)
+impl<const N: usize, M: Default + Send + 'static> Series<N, M> {
+    /// Registers families that have the same labels.
+    pub(super) fn register(
+        registry: &Registry,
+        labels: [&'static str; N],
+        families: Vec<Family<M>>,
+    ) -> prometheus::Result<Self> {
+        let series = Series::new(labels, families);
+        series.register_in(registry)?;
+        Ok(series)
+    }
+
+    pub(super) fn new(names: [&'static str; N], families: Vec<Family<M>>) -> Self {
+        Series(Arc::new(Table {
+            names,
+            common: OnceLock::new(),
+            families,
+            rows: Mutex::new(Rows {
+                by_labels: HashMap::new(),
+                limit: None,
+            }),
+        }))
+    }
+
+    pub(super) fn register_in(&self, registry: &Registry) -> prometheus::Result<()> {
+        self.0.common.get_or_init(|| registry.labels().to_vec());
+        registry.add(Box::new(self.clone()))
+    }
+
+    /// Limits the rows that are added: those of one namespace leave room for those of others.
+    pub(super) fn limited(self, limit: Limit<N>) -> Self {
+        self.0.rows().limit = Some(limit);
+        self
+    }
+
+    /// Shows these, and no others. Of those that are folded into the same labels one is shown.
+    pub(super) fn show(&self, rows: impl IntoIterator<Item = ([Label; N], M)>) {
+        let mut new: Vec<_> = rows.into_iter().collect();
+        // The same ones find room the next time.
+        new.sort_by(|(labels, _), (other, _)| labels.cmp(other));
+        let mut rows = self.0.rows();
+        rows.by_labels.clear();
+        rows.limit.iter_mut().for_each(Limit::clear);
+        for (labels, value) in new {
+            *rows.row(labels, |labels| self.cost(labels)) = value;
+        }
+    }
+
+    /// Changes the row of these labels; one that is new may have to be another one.
+    pub(super) fn change(&self, labels: [Label; N], change: impl FnOnce(&mut M)) {
+        if !self.0.families.is_empty() {
+            change(self.0.rows().row(labels, |labels| self.cost(labels)));
+        }
+    }
+
+    /// Forgets the others.
+    pub(super) fn retain(&self, mut keep: impl FnMut(&[Label; N]) -> bool) {
+        let mut rows = self.0.rows();
+        let Rows { by_labels, limit } = &mut *rows;
+        by_labels.retain(|labels, row| {
+            let stays = keep(labels);
+            if !stays && let (Some(limit), Some(step)) = (limit.as_mut(), row.step) {
+                limit.give_back(step, labels, self.cost(labels));
+            }
+            stays
+        });
+    }
+
+    /// Bytes of the page that a row with these labels takes.
+    pub(super) fn cost(&self, labels: &[Label; N]) -> usize {
+        let common = self.0.common.get().into_iter().flatten();
+        let common: usize = common
+            .map(|(name, value)| text::label_len(name, value))
+            .sum();
+        let own = self.0.names.iter().zip(labels);
+        let own: usize = own
+            .map(|(name, value)| text::label_len(name, value.as_str()))
+            .sum();
+        let families = self.0.families.iter();
+        let line = |name: &str| PREFIX.len() + name.len() + common + own + REST_OF_LINE;
+        families.map(|it| it.lines * line(it.name)).sum()
+    }
+
+    /// Bytes of the page that are taken.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        self.0.rows().limit.as_ref().map_or(0, Limit::used)
+    }
+}
+
+impl<const N: usize, M: Default> Rows<N, M> {
+    /// The row of these labels, or of those that they are folded into.
+    fn row(&mut self, labels: [Label; N], cost: impl Fn(&[Label; N]) -> usize) -> &mut M {
+        let Rows { by_labels, limit } = self;
+        let is_known = by_labels.contains_key(&labels);
+        let (labels, step) = match limit {
+            Some(limit) if !is_known => {
+                limit.admit(labels, |labels| by_labels.contains_key(labels), cost)
+            }
+            _ => (labels, None),
         };
-        Family {
-            name,
-            help,
-            kind: MetricType::GAUGE,
-            read: Box::new(read),
+        let new = || Row {
+            value: M::default(),
+            step,
+        };
+        &mut by_labels.entry(labels).or_insert_with(new).value
+    }
+}
+
+impl<const N: usize, M> Table<N, M> {
+    fn rows(&self) -> MutexGuard<'_, Rows<N, M>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As they are written.
+    fn labels(&self, labels: &[Label; N]) -> String {
+        let common = self.common.get().into_iter().flatten();
+        let common = common.map(|(name, value)| (name.as_str(), value.as_str()));
+        let own = self.names.iter().zip(labels);
+        text::labels(common.chain(own.map(|(name, value)| (*name, value.as_str()))))
+    }
+
+    /// A few rows at a time: who counts does not wait for a page.
+    fn write_family(&self, family: &Family<M>, all: &[[Label; N]], text: &mut Text) {
+        let name = format!("{PREFIX}_{}", family.name);
+        let mut lines = FamilyText {
+            text,
+            name: &name,
+            help: family.help,
+            kind: family.kind,
+            has_header: false,
+        };
+        for some in all.chunks(ROWS_AT_ONCE) {
+            let rows = self.rows();
+            for labels in some {
+                if let Some(row) = rows.by_labels.get(labels) {
+                    (family.write)(&row.value, &self.labels(labels), &mut lines);
+                }
+            }
         }
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "Prometheus counts in floats")]
-fn counted(count: u64) -> Metric {
-    let (mut metric, mut counter) = (Metric::default(), Counter::default());
-    counter.set_value(count as f64);
-    metric.set_counter(counter);
-    metric
-}
-
-impl<const N: usize, M> Table<N, M> {
-    fn family(
-        &self,
-        desc: &Desc,
-        family: &Family<M>,
-        rows: &HashMap<[Label; N], M>,
-    ) -> MetricFamily {
-        let shown = rows.iter().filter_map(|(labels, row)| {
-            let mut metric = (family.read)(row)?;
-            metric.set_label(self.pairs(labels));
-            Some(metric)
-        });
-        let mut shown_family = MetricFamily::default();
-        shown_family.set_name(desc.fq_name.clone());
-        shown_family.set_help(desc.help.clone());
-        shown_family.set_field_type(family.kind);
-        shown_family.set_metric(shown.collect());
-        shown_family
-    }
-
-    /// By name, as Prometheus' clients write them.
-    fn pairs(&self, labels: &[Label; N]) -> Vec<LabelPair> {
-        let pairs = self.names.iter().zip(labels).map(|(name, value)| {
-            let mut pair = LabelPair::default();
-            pair.set_name((*name).to_owned());
-            pair.set_value(value.as_str().to_owned());
-            pair
-        });
-        let mut pairs: Vec<_> = pairs.collect();
-        pairs.sort();
-        pairs
-    }
-}
-
-impl<const N: usize, M: Clone + Default + Send + 'static> Collector for Series<N, M> {
-    fn desc(&self) -> Vec<&Desc> {
-        self.0.families.iter().map(|(desc, _)| desc).collect()
-    }
-
-    fn collect(&self) -> Vec<MetricFamily> {
-        // A copy: who counts does not wait for a page.
-        let rows = self.rows().by_labels.clone();
+impl<const N: usize, M: Send> registry::Table for Series<N, M> {
+    fn names(&self) -> Vec<String> {
         let families = self.0.families.iter();
-        let shown = families.map(|(desc, family)| self.0.family(desc, family, &rows));
-        shown.collect()
+        families
+            .map(|family| format!("{PREFIX}_{}", family.name))
+            .collect()
+    }
+
+    fn write(&self, text: &mut Text) {
+        let mut all: Vec<_> = self.0.rows().by_labels.keys().cloned().collect();
+        all.sort_unstable();
+        for family in &self.0.families {
+            self.0.write_family(family, &all, text);
+        }
     }
 }
 

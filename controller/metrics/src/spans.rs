@@ -1,8 +1,9 @@
 //! Spans that the controller sends for nginx. Envoy sends its own.
 
-use prometheus::{IntCounter, Registry};
+use prometheus::IntCounter;
 
 use super::controller::{opts, register};
+use super::registry::Registry;
 
 /// Counters of spans. The handles are shared with the registry.
 #[derive(Clone)]

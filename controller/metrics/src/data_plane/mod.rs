@@ -6,12 +6,13 @@ mod usage;
 use std::sync::Arc;
 
 use prometheus::core::Collector;
-use prometheus::{Gauge, IntCounter, Opts, Registry};
+use prometheus::{Gauge, IntCounter, Opts};
 use sluice_dataplane::{envoy, nginx};
 
+use crate::Identity;
 use crate::label::Label;
+use crate::registry::Registry;
 use crate::series::{Family, Series};
-use crate::{Identity, encode};
 pub use connections::Connections;
 use usage::Usage;
 
@@ -38,7 +39,7 @@ struct Inner {
 /// Metrics of a data plane whose controller is elsewhere.
 #[derive(Clone)]
 pub struct DataPlaneMetrics {
-    registry: Registry,
+    registry: Arc<Registry>,
     data_plane: DataPlane,
 }
 
@@ -89,11 +90,11 @@ impl DataPlane {
         if self.0.running.is_none() {
             return Ok(());
         }
-        self.0
-            .families
-            .collectors()
-            .into_iter()
-            .try_for_each(|collector| registry.register(collector))
+        let families = &self.0.families;
+        families.connections_total.register_in(registry)?;
+        families.connections.register_in(registry)?;
+        let mut collectors = families.collectors().into_iter();
+        collectors.try_for_each(|collector| registry.register(collector))
     }
 
     pub(super) async fn refresh(&self) {
@@ -110,11 +111,11 @@ impl DataPlane {
 impl DataPlaneMetrics {
     /// Registers them with the labels of this pod.
     pub fn new(identity: &Identity, running: Running) -> prometheus::Result<Self> {
-        let registry = Registry::new_custom(None, Some(identity.labels()))?;
+        let registry = Registry::with_labels(identity.labels())?;
         let data_plane = DataPlane::new(Some(running))?;
         data_plane.register(&registry)?;
         Ok(DataPlaneMetrics {
-            registry,
+            registry: Arc::new(registry),
             data_plane,
         })
     }
@@ -122,7 +123,7 @@ impl DataPlaneMetrics {
     /// All of them, in the text format of Prometheus.
     pub async fn text(&self) -> String {
         self.data_plane.refresh().await;
-        encode(&self.registry.gather())
+        self.registry.text()
     }
 }
 
@@ -142,8 +143,8 @@ impl Families {
         );
         let cpu = opts("cpu_seconds_total", "CPU time of the data plane");
         Ok(Families {
-            connections_total: Series::new(["state"], vec![total])?,
-            connections: Series::new(["state"], vec![now])?,
+            connections_total: Series::new(["state"], vec![total]),
+            connections: Series::new(["state"], vec![now]),
             requests_total: counter("requests_total", "Requests of clients since the start")?,
             processes: gauge("num_procs", "Processes of the data plane")?,
             cpu_seconds: prometheus::Counter::with_opts(cpu)?,
@@ -155,10 +156,8 @@ impl Families {
         })
     }
 
-    fn collectors(&self) -> [Box<dyn Collector>; 10] {
+    fn collectors(&self) -> [Box<dyn Collector>; 8] {
         [
-            Box::new(self.connections_total.clone()),
-            Box::new(self.connections.clone()),
             Box::new(self.requests_total.clone()),
             Box::new(self.processes.clone()),
             Box::new(self.cpu_seconds.clone()),

@@ -1,8 +1,7 @@
 use sluice_translate::{Kind, ObjectKey};
 
 use super::*;
-use crate::fixture::{flags, ingress, publish, request, text};
-use crate::room::ROOM;
+use crate::fixture::{flags, flood, ingress, publish, request, text};
 
 /// Of one Ingress.
 fn view() -> View {
@@ -11,7 +10,7 @@ fn view() -> View {
 
 #[test]
 fn a_request_is_counted_under_the_ingress_that_has_its_path() {
-    let registry = Registry::new();
+    let registry = Registry::default();
     let requests = Requests::register(&registry, &flags(""), view()).unwrap();
     requests.take(&[
         request("a.example/shop"),
@@ -32,7 +31,7 @@ fn a_request_is_counted_under_the_ingress_that_has_its_path() {
 
 #[test]
 fn what_the_flags_leave_out_is_not_shown() {
-    let registry = Registry::new();
+    let registry = Registry::default();
     let line = "--metrics-per-host=false --exclude-socket-metrics bytes_sent,nginx_ingress_controller_request_size";
     let requests = Requests::register(&registry, &flags(line), view()).unwrap();
     requests.take(&[request("a.example/shop")]);
@@ -49,7 +48,7 @@ fn what_the_flags_leave_out_is_not_shown() {
 
 #[test]
 fn an_ingress_that_is_gone_takes_its_series_along() {
-    let (registry, view) = (Registry::new(), view());
+    let (registry, view) = (Registry::default(), view());
     let requests = Requests::register(&registry, &flags(""), view.clone()).unwrap();
     requests.take(&[request("a.example/shop")]);
     requests.refresh();
@@ -61,62 +60,134 @@ fn an_ingress_that_is_gone_takes_its_series_along() {
     assert!(!text(&registry).contains("ingress=\"a\""));
 }
 
-/// Many label sets: whatever statuses and methods there are, on 30 paths.
-fn flood(view: &View) -> Vec<AccessLogEntry> {
-    let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
-    let routes: Vec<String> = view
-        .snapshot()
-        .config()
-        .routes()
-        .map(|route| route.id.as_str().to_owned())
-        .filter(|route| route.starts_with("greedy"))
-        .collect();
-    let mut all = Vec::new();
-    for route in &routes {
-        for (number, method) in (0..=999).flat_map(|number| methods.map(|method| (number, method)))
-        {
-            all.push(AccessLogEntry {
-                method,
-                status: number,
-                ..request(route)
-            });
-        }
-    }
-    all
+/// So many Ingresses of a namespace.
+fn ingresses(namespace: &str, count: usize) -> impl Iterator<Item = serde_json::Value> {
+    (0..count).map(move |number| {
+        let (name, host) = (
+            format!("i{number}"),
+            format!("{namespace}-{number}.example"),
+        );
+        ingress((namespace, &name), &host, "/shop")
+    })
+}
+
+fn lines<'a>(page: &'a str, metric: &str, with: &str) -> Vec<&'a str> {
+    let begin = format!("{PREFIX}_{metric}{{");
+    let of_metric = page.lines().filter(|line| line.starts_with(&begin));
+    of_metric.filter(|line| line.contains(with)).collect()
 }
 
 #[test]
-fn series_of_one_namespace_leave_room_for_those_of_others() {
-    let greedy = (0..30).map(|number| {
-        let (name, host) = (format!("i{number}"), format!("greedy{number}.example"));
-        ingress(("greedy", &name), &host, "/shop")
-    });
-    let view =
-        crate::fixture::view(greedy.chain([ingress(("default", "b"), "b.example", "/shop")]));
-    let registry = Registry::new();
+fn series_of_greedy_namespaces_are_limited_in_bytes_of_the_page_and_leave_room_for_others() {
+    let greedy = ["greedy", "greedy2", "greedy3"];
+    let all = greedy.iter().flat_map(|namespace| ingresses(namespace, 30));
+    let view = crate::fixture::view(all.chain([ingress(("default", "b"), "b.example", "/shop")]));
+    let registry = Registry::default();
     let requests = Requests::register(&registry, &flags(""), view.clone()).unwrap();
-    requests.take(&flood(&view));
+    let all = flood(&view, &greedy);
+    requests.take(&all);
     requests.take(&[request("b.example/shop")]);
     let page = text(&registry);
-    let begin = "nginx_ingress_controller_requests{";
-    let lines: Vec<&str> = page
-        .lines()
-        .filter(|line| line.starts_with(begin))
-        .collect();
-    let greedy = lines
-        .iter()
-        .filter(|line| line.contains("namespace=\"greedy\""));
-    let greedy: usize = greedy.map(|line| line.len()).sum();
-    assert!((500_000..=ROOM / 2).contains(&greedy), "{greedy} bytes");
-    assert!(lines.iter().any(|line| line.contains("ingress=\"_other\"")));
-    assert!(lines.iter().any(|line| line.contains("ingress=\"b\"")));
+    let most = COUNTS + 2 * DURATIONS + 2 * DETAILS;
+    assert!(
+        (most / 2..most + 200_000).contains(&page.len()),
+        "{}",
+        page.len()
+    );
+    for metric in ["requests", "request_duration_seconds_sum", "bytes_sent_sum"] {
+        let of_first = lines(&page, metric, "namespace=\"greedy\"").len();
+        let of_others = lines(&page, metric, "namespace=\"greedy2\"").len();
+        assert!(
+            of_first > 20 && of_others > 20,
+            "{metric}: {of_first}, {of_others}"
+        );
+        assert!(!lines(&page, metric, "=\"_other\"").is_empty());
+        let own = lines(&page, metric, "ingress=\"b\"");
+        assert!(own.iter().all(|line| line.contains("status=\"200\"")));
+        assert_eq!(own.len(), 1, "{metric}");
+    }
+    let counted = |metric| {
+        let of_metric = lines(&page, metric, "");
+        let counts = of_metric
+            .iter()
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok());
+        counts.sum::<usize>()
+    };
+    for metric in [
+        "requests",
+        "request_duration_seconds_count",
+        "request_size_count",
+    ] {
+        assert_eq!(
+            counted(metric),
+            all.len() + 1,
+            "{metric}: each is counted once"
+        );
+    }
 
-    for number in 0..30 {
-        let key = ObjectKey::new("greedy", format!("i{number}"));
+    for (namespace, number) in greedy
+        .iter()
+        .flat_map(|it| (0..30).map(move |number| (it, number)))
+    {
+        let key = ObjectKey::new(*namespace, format!("i{number}"));
         view.resources_mut().delete(Kind::Ingress, &key);
     }
     publish(&view);
     requests.refresh();
-    let one = "200GET/shopdefaultbwebb.example".len();
-    assert_eq!(requests.0.series.used(), 200 + one);
+    let tables = &requests.0;
+    let used = tables.counts.used() + tables.durations.used() + tables.details.used();
+    assert!((1..40_000).contains(&used), "that of one label set: {used}");
+}
+
+/// 1,000 Ingresses in so many namespaces, each with five statuses and two methods. Returns the page.
+fn cluster(namespaces: usize) -> String {
+    let names: Vec<String> = (0..namespaces)
+        .map(|number| format!("team-{number}"))
+        .collect();
+    let each = 1_000 / namespaces;
+    let view = crate::fixture::view(names.iter().flat_map(|name| ingresses(name, each)));
+    let labels = [
+        ("controller_class", "k8s.io/ingress-nginx"),
+        ("controller_namespace", "ingress"),
+        ("controller_pod", "sluice-controller-7d9c5b8f6-abcde"),
+    ];
+    let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let registry = Registry::with_labels(labels.into()).unwrap();
+    let requests = Requests::register(&registry, &flags(""), view.clone()).unwrap();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut all = flood(&view, &names);
+    all.retain(|request| request.route.ends_with("/shop"));
+    all.retain(|request| {
+        ["GET", "POST"].contains(&request.method)
+            && [200, 302, 404, 500, 502].contains(&request.status)
+    });
+    // Not one namespace after the other.
+    all.sort_by_key(|request| (request.status, request.method));
+    requests.take(&all);
+    text(&registry)
+}
+
+#[test]
+fn ten_thousand_label_sets_of_many_namespaces_are_told_apart_and_histograms_of_some_hundred() {
+    let page = cluster(20);
+    assert_eq!(lines(&page, "requests", "").len(), 10_000);
+    assert!(lines(&page, "requests", "_other").is_empty());
+    for (metric, least) in [
+        ("request_duration_seconds_count", 400),
+        ("bytes_sent_count", 80),
+    ] {
+        let places = lines(&page, metric, "method=\"_other\",namespace=\"team");
+        let folded = lines(&page, metric, "method=\"_other\"").len();
+        let own = lines(&page, metric, "").len() - folded;
+        assert!(own >= least, "{metric}: {own}");
+        assert!(places.len() >= least, "{metric}: {}", places.len());
+    }
+}
+
+#[test]
+fn a_single_namespace_has_some_thousand_label_sets() {
+    let page = cluster(1);
+    let of_rest = lines(&page, "requests", "ingress=\"_other\"").len();
+    let own = lines(&page, "requests", "").len() - of_rest;
+    assert!(own >= 5_000, "{own}");
 }

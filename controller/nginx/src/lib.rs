@@ -52,7 +52,6 @@ pub use stream::pods;
 pub use traces::span_log;
 pub use unsupported::{Element, Unsupported};
 pub use waf::RECOMMENDED as RECOMMENDED_RULES;
-pub use waf::core_ids;
 
 /// Bytes of the path of a socket: one less than Linux has.
 pub(crate) const LONGEST_SOCKET: usize = 107;

@@ -70,7 +70,7 @@ pub struct ModSecurity {
     pub module: PathBuf,
     /// Files of the OWASP Core Rule Set, in their order; none where it is not installed.
     pub core_rules: Vec<PathBuf>,
-    /// Ids of all its rules ([`crate::core_ids`]); `None`: a location that removes them would keep something of it.
+    /// Ids of all its rules; `None`: a location that removes them would keep something of it.
     pub core_ids: Option<BTreeSet<u32>>,
     /// Unicode characters by code points.
     pub unicode_map: Option<PathBuf>,

@@ -1,8 +1,10 @@
-//! TLS settings of hosts.
+//! TLS settings of hosts, and versions of TLS.
 
 use askama::Template;
 use sluice_host_table::variables;
-use sluice_ir::{CLIENT_CERTIFICATE_HEADERS, ClientCertificates, ServerName, VerifyClient};
+use sluice_ir::{
+    CLIENT_CERTIFICATE_HEADERS, ClientCertificates, ServerName, TlsVersions, VerifyClient,
+};
 
 use crate::conf::{Text, Value, Word, map_key, value, word};
 use crate::files::cert_links::{self, CertLinks};
@@ -12,6 +14,13 @@ use crate::tracked_config::TrackedConfig;
 
 /// The name of the certificate for a handshake.
 const CERTIFICATE: &str = "sluice_certificate";
+
+/// Versions as nginx calls them. Written wherever TLS is spoken: nginx's own default depends on its version.
+pub(crate) fn version_names(versions: TlsVersions) -> Vec<&'static str> {
+    let names = [(versions.v1_2, "TLSv1.2"), (versions.v1_3, "TLSv1.3")];
+    let offered = names.into_iter().filter(|(is_offered, _)| *is_offered);
+    offered.map(|(_, name)| name).collect()
+}
 
 /// TLS settings of all hosts.
 #[derive(Template)]

@@ -225,17 +225,28 @@ fn core_rules_that_the_operator_has_for_all_are_parsed_once() {
 
 #[test]
 fn core_rules_that_cannot_be_removed_are_around_those_alone_that_have_them() {
-    let module = || ModSecurity {
-        core_ids: None,
-        ..module(&["core.conf"])
+    let around = |core_ids: Option<&[u32]>| {
+        let count = |hosts: &[&[Waf]]| {
+            let module = ModSecurity {
+                core_ids: core_ids.map(|ids| ids.iter().copied().collect()),
+                ..module(&["core.conf"])
+            };
+            parsed(&rendered(hosts, Some(module)), "Include core.conf")
+        };
+        [
+            count(&[&[core()], &[core()], &[own(&[])]]),
+            count(&[&[core(), core(), own(&[])]]),
+            count(&[&[core(), core()], &[core()]]),
+        ]
     };
-    let count = |hosts: &[&[Waf]]| {
-        let rendered = rendered(hosts, Some(module()));
-        parsed(&rendered, "Include core.conf")
-    };
-    assert_eq!(count(&[&[core()], &[core()], &[own(&[])]]), 2);
-    assert_eq!(count(&[&[core(), core(), own(&[])]]), 2);
-    assert_eq!(count(&[&[core(), core()], &[core()]]), 1);
+    assert_eq!(around(None), [2, 2, 1]);
+    // Of the operator's own, which are not removed with them.
+    for id in [1000, 899_999, 1_000_000, 8_999_999, 10_000_000] {
+        assert_eq!(around(Some(&[CORE_ID, id])), [2, 2, 1], "{id}");
+    }
+    for id in [900_000, 999_999, 9_000_000, 9_999_999] {
+        assert_eq!(around(Some(&[id])), [1, 1, 1], "{id}");
+    }
 }
 
 #[test]

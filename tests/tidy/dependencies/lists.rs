@@ -164,7 +164,8 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
     // Bindings know what they bind to.
     ("sluice-modsecurity", &["libloading"]),
     ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),
-    // Child processes know neither Kubernetes nor the translation: settings are values, results are callbacks.
+    // Child processes know neither Kubernetes nor the translation: settings are values, results are callbacks. SecLang's grammar
+    // reads the core rules that are installed.
     (
         "sluice-dataplane",
         &[
@@ -181,6 +182,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
             "sha2",
             "sluice-ir",
             "sluice-nginx",
+            "sluice-syntax",
             "sluice-tasks",
             "sluice-xds",
             "sluice-xds-server",

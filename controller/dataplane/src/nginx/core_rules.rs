@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sluice_nginx::{ModSecurity, core_ids};
+use sluice_nginx::ModSecurity;
+use sluice_syntax::seclang::core_ids;
 
 /// With the ids of the core rules as they are now.
 pub(super) fn with_ids(module: ModSecurity) -> ModSecurity {

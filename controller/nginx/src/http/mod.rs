@@ -25,7 +25,7 @@ use crate::location::mirror::{self, Relay, Sampled};
 use crate::location::response_headers::{self, ResponseHeaders};
 use crate::settings::{Engine, Settings};
 use crate::stream::{self, StreamConf, passthrough};
-use crate::tls::TlsConf;
+use crate::tls::{TlsConf, version_names};
 use crate::traces::TracesConf;
 use crate::tracked_config::TrackedConfig;
 use crate::transports::Transports;
@@ -86,6 +86,8 @@ struct MainConf<'a> {
 #[template(path = "http/global.conf")]
 struct GlobalConf<'a> {
     global: &'a GlobalConfig,
+    /// Of TLS with clients.
+    versions: Vec<&'static str>,
     ciphers: Word,
     curves: Option<Word>,
     gzip: Option<&'a CompressionSettings>,
@@ -313,6 +315,7 @@ impl<'a> GlobalConf<'a> {
         let [cdn_loop, random_id] = variables(is_kongs);
         GlobalConf {
             global,
+            versions: version_names(tls.versions),
             ciphers: ciphers(&tls.ciphers),
             curves: (!tls.curves.is_empty()).then(|| word(tls.curves.join(":"))),
             gzip: compression.gzip.as_ref(),

@@ -148,7 +148,7 @@ impl Forward {
                 .tls
                 .as_ref()
                 .or(for_https.tls.as_ref())
-                .map(|tls| Tls::new(tls, context)),
+                .map(|tls| Tls::new(tls, module, context)),
             scheme: module.scheme(transport.tls.is_some()),
             retry: Retry::of((route, at), host, context),
             target: match route.action {

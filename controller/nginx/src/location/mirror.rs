@@ -9,7 +9,7 @@ use crate::conf::{Text, Value, Word, value, word};
 use crate::files::names::hash;
 use crate::location::auth_request;
 use crate::location::headers::{self, Line};
-use crate::location::upstream_tls::MirrorTls;
+use crate::location::upstream_tls::Tls;
 use crate::tracked_config::TrackedConfig;
 use crate::upstream;
 
@@ -26,7 +26,7 @@ pub(crate) struct Relay {
     pub(crate) route: Value,
     pub(crate) scheme: &'static str,
     pub(crate) upstream: String,
-    pub(crate) tls: Option<MirrorTls>,
+    pub(crate) tls: Option<Tls>,
 }
 
 /// Location of a server whose requests are copies for one mirror.
@@ -36,7 +36,7 @@ pub(crate) struct MirrorLocation {
     pub(crate) place: Value,
     /// Argument of `proxy_pass`.
     pub(crate) url: Value,
-    pub(crate) tls: Option<MirrorTls>,
+    pub(crate) tls: Option<Tls>,
     pub(crate) pods: Vec<Line>,
     pub(crate) bodiless: bool,
     /// Variable that is empty for requests that are not copied.
@@ -177,7 +177,7 @@ impl Relay {
                 "http"
             },
             upstream: upstream::name(&transport, config),
-            tls: transport.tls.as_ref().map(MirrorTls::new),
+            tls: transport.tls.as_ref().map(Tls::of_mirror),
         }
     }
 }
@@ -198,7 +198,7 @@ fn conf(
     // A relay speaks TLS itself.
     let (tls, own) = match mirror.address {
         Some(_) => (
-            transport.tls.as_ref().map(MirrorTls::new),
+            transport.tls.as_ref().map(Tls::of_mirror),
             vec![named("Host", host)],
         ),
         None => {

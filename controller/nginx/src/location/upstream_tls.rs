@@ -1,13 +1,17 @@
 //! TLS towards the pods of a path, and towards mirrors.
 
-use sluice_ir::{TlsVersions, UpstreamTls};
+use sluice_ir::UpstreamTls;
 
 use crate::conf::{Value, Word, value, word};
 use crate::context::RenderContext;
 use crate::files::{self, Pinned};
+use crate::location::module::Module;
+use crate::tls::version_names;
 
-/// TLS towards pods.
+/// TLS towards pods or a mirror.
 pub(crate) struct Tls {
+    /// The module that speaks it.
+    pub(crate) module: Module,
     pub(crate) versions: Vec<&'static str>,
     pub(crate) ciphers: Option<Word>,
     pub(crate) name: Option<Value>,
@@ -17,15 +21,8 @@ pub(crate) struct Tls {
     pub(crate) verify: Option<(Pinned, u32)>,
 }
 
-/// TLS towards a mirror, which is not verified.
-pub(crate) struct MirrorTls {
-    pub(crate) versions: Vec<&'static str>,
-    /// SNI
-    pub(crate) name: Option<Value>,
-}
-
 impl Tls {
-    pub(crate) fn new(tls: &UpstreamTls, context: RenderContext<'_>) -> Self {
+    pub(crate) fn new(tls: &UpstreamTls, module: Module, context: RenderContext<'_>) -> Self {
         let secret = |id| context.config.secret(id);
         let pinned = |id| files::pinned(id, secret(id), context.settings);
         let verify = tls.verify.as_ref();
@@ -33,7 +30,8 @@ impl Tls {
             .map(|verify| &verify.name)
             .or(tls.server_name.as_ref());
         Tls {
-            versions: names(tls.versions),
+            module,
+            versions: version_names(tls.versions),
             ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
             name: name.map(value),
             sends_name: tls.server_name.is_some(),
@@ -44,20 +42,17 @@ impl Tls {
             verify: verify.and_then(|verify| Some((pinned(&verify.ca)?, verify.depth))),
         }
     }
-}
 
-impl MirrorTls {
-    pub(crate) fn new(tls: &UpstreamTls) -> Self {
-        MirrorTls {
-            versions: names(tls.versions),
+    /// Without a certificate of ours; the mirror's is not verified.
+    pub(crate) fn of_mirror(tls: &UpstreamTls) -> Self {
+        Tls {
+            module: Module::Proxy,
+            versions: version_names(tls.versions),
+            ciphers: None,
             name: tls.server_name.as_ref().map(value),
+            sends_name: tls.server_name.is_some(),
+            certificate: None,
+            verify: None,
         }
     }
-}
-
-/// Versions as nginx calls them. Written wherever TLS is spoken: nginx's own default depends on its version.
-fn names(versions: TlsVersions) -> Vec<&'static str> {
-    let names = [(versions.v1_2, "TLSv1.2"), (versions.v1_3, "TLSv1.3")];
-    let offered = names.into_iter().filter(|(is_offered, _)| *is_offered);
-    offered.map(|(_, name)| name).collect()
 }

@@ -10,7 +10,6 @@
 //! says where they are named, `removal.rs` how a location is spared those around it.
 
 mod firewalls;
-mod installed;
 mod removal;
 mod sharing;
 
@@ -22,7 +21,6 @@ use crate::files::names::hash;
 use crate::settings::{ModSecurity, Settings};
 
 pub(crate) use firewalls::Firewalls;
-pub use installed::core_ids;
 pub(crate) use sharing::{Place, Sharing};
 
 /// ModSecurity's recommended settings.

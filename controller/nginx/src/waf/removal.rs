@@ -1,23 +1,28 @@
 //! Core rules around a location that does not have them: it removes them by their ids.
 //!
 //! Default actions and markers have no ids. They stay, and the engine mixes them with those of the location. So core rules are around
-//! rules only that mean the same with them, and only where they are as they are published ([`super::installed`]).
+//! rules only that mean the same with them, and only where they have no other ids than theirs and bring nothing else
+//! ([`ModSecurity::core_ids`](crate::ModSecurity::core_ids)).
 
 use std::collections::BTreeSet;
+use std::iter::once;
+use std::ops::RangeInclusive;
 
 use sluice_ir::Waf;
 use sluice_ir::waf::{Action, Directive};
 
-use super::installed::RESERVED;
+/// Ids that the core rules have for their own: its rules, and those of its packages of exclusions and its plugins.
+const RESERVED: [RangeInclusive<u32>; 2] = [900_000..=999_999, 9_000_000..=9_999_999];
 
-/// True if these rules mean the same with core rules of these ids around them, removed. `None`: not all of those can be removed.
+/// True if these rules mean the same with core rules of these ids around them, removed. `None`: removing them would leave something.
 pub(super) fn is_unaffected(waf: &Waf, core_ids: Option<&BTreeSet<u32>>) -> bool {
     let rules = &waf.rules;
     let takes_defaults = |rule: &Directive| {
         let mut actions = rule.actions().iter();
         matches!(rule, Directive::DefaultAction(_)) || actions.any(|action| action.is("block"))
     };
-    core_ids.is_some_and(|core| ids(waf).all(|id| !core.contains(&id)))
+    core_ids
+        .is_some_and(|core| core.iter().all(is_reserved) && ids(waf).all(|id| !core.contains(&id)))
         && !rules.iter().any(takes_defaults)
         && (0..rules.len()).all(|place| ends_its_skips(&rules[place..]))
 }
@@ -38,11 +43,11 @@ fn ends_its_skips(rules: &[Directive]) -> bool {
 
 /// Removes the core rules that are around a location, and no others: none of its own, and none of those that hold everywhere.
 pub(super) fn without_core_rules(waf: &Waf, everywhere: Option<&Waf>) -> String {
-    let kept: BTreeSet<u32> = [waf].into_iter().chain(everywhere).flat_map(ids).collect();
+    let kept: BTreeSet<u32> = once(waf).chain(everywhere).flat_map(ids).collect();
     let mut text = "SecRuleRemoveById".to_owned();
-    for (first, last) in RESERVED {
-        let mut first = first;
-        for id in kept.range(first..=last).copied().chain([last + 1]) {
+    for reserved in RESERVED {
+        let (mut first, last) = reserved.clone().into_inner();
+        for id in kept.range(reserved).copied().chain([last + 1]) {
             if first < id {
                 text += &format!(" {first}-{}", id - 1);
             }
@@ -50,6 +55,10 @@ pub(super) fn without_core_rules(waf: &Waf, everywhere: Option<&Waf>) -> String 
         }
     }
     text + "\n"
+}
+
+fn is_reserved(id: &u32) -> bool {
+    RESERVED.iter().any(|reserved| reserved.contains(id))
 }
 
 fn ids(waf: &Waf) -> impl Iterator<Item = u32> {

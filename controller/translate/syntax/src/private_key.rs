@@ -31,8 +31,9 @@ fn by_ring(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use rustls::pki_types::pem::PemObject;
+    use x509_parser::asn1_rs::{Integer, Sequence, ToDer};
     use x509_parser::certificate::X509Certificate;
-    use x509_parser::num_bigint::BigUint;
+    use x509_parser::num_bigint::{BigInt, BigUint};
     use x509_parser::prelude::FromDer;
 
     use super::*;
@@ -69,6 +70,24 @@ mod tests {
         public_key(&PrivateKeyDer::Pkcs1(der.into()))
     }
 
+    fn numbers(der: &[u8]) -> Vec<BigUint> {
+        let parts = der::parts(der).unwrap();
+        parts.iter().map(|part| part.number().unwrap()).collect()
+    }
+
+    fn written(numbers: &[BigUint]) -> Vec<u8> {
+        let integer = |number: &BigUint| {
+            let bytes = BigInt::from(number.clone()).to_signed_bytes_be();
+            Integer::new(&bytes).to_der_vec().unwrap()
+        };
+        let numbers: Vec<Vec<u8>> = numbers.iter().map(integer).collect();
+        sequence(&numbers.concat())
+    }
+
+    fn sequence(content: &[u8]) -> Vec<u8> {
+        Sequence::new(content.into()).to_der_vec().unwrap()
+    }
+
     #[test]
     fn a_key_is_that_of_its_certificate() {
         for (certificate, private) in [RSA, SHORTER] {
@@ -83,15 +102,7 @@ mod tests {
             panic!("PKCS#1");
         };
         for whole in [unwrapped(RSA.1), shorter.secret_pkcs1_der().to_vec()] {
-            let numbers: Vec<BigUint> = der::parts(&whole)
-                .unwrap()
-                .iter()
-                .map(|part| BigUint::from_bytes_be(part.content))
-                .collect();
-            let written = |numbers: &[BigUint]| {
-                let numbers: Vec<Vec<u8>> = numbers.iter().map(der::integer).collect();
-                der::value(der::SEQUENCE, &numbers.concat())
-            };
+            let numbers = numbers(&whole);
             assert_eq!(written(&numbers), whole);
             for position in 0..numbers.len() {
                 for wrong in [
@@ -116,13 +127,62 @@ mod tests {
         }
     }
 
+    /// A key of two numbers that need not be prime.
+    fn key_of(p: &BigUint, q: &BigUint) -> Vec<BigUint> {
+        let e = BigUint::from(65_537_u32);
+        let [p_order, q_order] = [p, q].map(|prime| prime - 1_u8);
+        let inverse = |number: &BigUint, modulus| number.modinv(modulus).unwrap();
+        vec![
+            BigUint::ZERO,
+            p * q,
+            e.clone(),
+            inverse(&e, &(&p_order * &q_order)),
+            p.clone(),
+            q.clone(),
+            inverse(&e, &p_order),
+            inverse(&e, &q_order),
+            inverse(q, p),
+        ]
+    }
+
+    #[test]
+    fn rsa_has_up_to_8192_bits() {
+        for (pem, bits, is_taken) in [(SHORTER.1, 2050, true), (RSA.1, 8193, false)] {
+            let der = match key(pem) {
+                PrivateKeyDer::Pkcs1(key) => key.secret_pkcs1_der().to_vec(),
+                _ => unwrapped(pem),
+            };
+            let numbers = numbers(&der);
+            assert!(pkcs1(written(&key_of(&numbers[4], &numbers[5]))).is_some());
+            let longer = key_of(&numbers[4], &(&numbers[5] * 2_u8 + 1_u8));
+            assert_eq!(longer[1].bits(), bits);
+            assert_eq!(pkcs1(written(&longer)).is_some(), is_taken, "{bits}");
+        }
+    }
+
     #[test]
     fn a_key_has_one_encoding() {
         let whole = unwrapped(RSA.1);
-        // A length with a zero in front.
+        // A length with a zero in front: of all, and of the last number.
         let mut longer = whole.clone();
         longer.splice(1..2, [0x83, 0]);
         assert!(whole[1] == 0x82 && pkcs1(longer).is_none());
+        let parts = der::parts(&whole).unwrap();
+        let (last, first) = parts.split_last().unwrap();
+        let with = |last: &[u8]| {
+            let first: Vec<&[u8]> = first.iter().map(|part| part.whole).collect();
+            pkcs1(sequence(&[&first.concat(), last].concat()))
+        };
+        assert_eq!(with(last.whole), Some(certified(RSA.0)));
+        let mut longer = last.whole.to_vec();
+        longer.splice(1..2, [0x83, 0]);
+        assert!(last.whole[1] == 0x82 && with(&longer).is_none());
+        // The same number with a zero in front, a negative one, and a text.
+        let number = |bytes: &[u8]| Integer::new(bytes).to_der_vec().unwrap();
+        assert_eq!(with(&number(&[&[0], last.content].concat())), None);
+        assert_eq!(with(&number(&[&[0x80], last.content].concat())), None);
+        assert_eq!(with(&number(&[])), None);
+        assert_eq!(with(&[&[4], &last.whole[1..]].concat()), None);
         assert_eq!(pkcs1([&whole[..], &[0]].concat()), None);
         for end in 0..64 {
             assert_eq!(pkcs1(whole[..end].to_vec()), None);
@@ -137,7 +197,7 @@ mod tests {
         let parts = der::parts(key.secret_pkcs8_der()).unwrap();
         let wholes: Vec<&[u8]> = parts.iter().map(|part| part.whole).collect();
         let with = |last: &[u8]| {
-            let whole = der::sequence(&[&wholes[..], &[last]].concat());
+            let whole = sequence(&[&wholes.concat(), last].concat());
             public_key(&PrivateKeyDer::Pkcs8(whole.into()))
         };
         assert_eq!(with(&[0xa0, 0]), Some(certified(RSA.0)));

@@ -3,9 +3,11 @@
 use std::ops::RangeInclusive;
 
 use rustls::pki_types::{PrivateKeyDer, alg_id};
+use rustls::sign::public_key_to_spki;
+use x509_parser::asn1_rs::{Sequence, ToDer};
 use x509_parser::num_bigint::BigUint;
 
-use super::der::{self, SEQUENCE};
+use super::der::{self, Part};
 
 /// Envoy takes no shorter keys, and BoringSSL no longer ones.
 const BITS: RangeInclusive<u64> = 2048..=8192;
@@ -23,23 +25,16 @@ struct Numbers<'a> {
 }
 
 pub(super) fn public_key(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
-    let algorithm = der::value(SEQUENCE, alg_id::RSA_ENCRYPTION.as_ref());
     let der = match key {
         PrivateKeyDer::Pkcs1(key) => key.secret_pkcs1_der(),
         PrivateKeyDer::Pkcs8(key) => {
-            let (named, key) = der::pkcs8(key.secret_pkcs8_der())?;
-            (named == algorithm).then_some(key)?
+            let (algorithm, key) = der::pkcs8(key.secret_pkcs8_der())?;
+            (algorithm == alg_id::RSA_ENCRYPTION.as_ref()).then_some(key)?
         }
         _ => return None,
     };
-    let numbers: Vec<BigUint> = der::parts(der)?
-        .iter()
-        .map(|part| BigUint::from_bytes_be(part.content))
-        .collect();
-    let again: Vec<Vec<u8>> = numbers.iter().map(der::integer).collect();
-    if der != der::value(SEQUENCE, &again.concat()) {
-        return None;
-    }
+    let parts = der::parts(der)?;
+    let numbers: Vec<BigUint> = parts.iter().map(Part::number).collect::<Option<_>>()?;
     let [version, n, e, d, p, q, dp, dq, qi] = numbers.as_slice() else {
         return None;
     };
@@ -51,9 +46,13 @@ pub(super) fn public_key(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
         exponents: [dp, dq],
         coefficient: qi,
     };
-    let is_usable = *version == BigUint::ZERO && numbers.are_consistent();
-    let public = || der::sequence(&[&der::integer(n), &der::integer(e)]);
-    is_usable.then(|| der::public_key(&algorithm, &public()))
+    if *version != BigUint::ZERO || !numbers.are_consistent() {
+        return None;
+    }
+    // Modulus and public exponent.
+    let public: Vec<&[u8]> = parts.get(1..3)?.iter().map(|part| part.whole).collect();
+    let public = Sequence::new(public.concat().into()).to_der_vec().ok()?;
+    Some(public_key_to_spki(&alg_id::RSA_ENCRYPTION, public).to_vec())
 }
 
 impl Numbers<'_> {

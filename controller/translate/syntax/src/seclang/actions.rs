@@ -69,12 +69,24 @@ pub(super) fn are_disruptive(actions: &[Action]) -> bool {
         .any(|action| flags.iter().any(|flag| action.is(flag)) || action.word("allow").is_some())
 }
 
-/// Commas inside of single quotes separate nothing.
+/// Ids in a list whose other actions may be any. `None`: something in the place of an id is none.
+pub(super) fn ids(text: &str) -> Option<Vec<u32>> {
+    let items = split(text).ok()?.into_iter();
+    let ids = items.filter_map(|item| {
+        let (name, value) = item.split_once(':')?;
+        let is_id = name.trim().eq_ignore_ascii_case("id");
+        is_id.then(|| id(inside_quotes(value.trim())))
+    });
+    ids.collect()
+}
+
+/// Commas inside of single quotes separate nothing, and a quote behind a backslash ends nothing.
 fn split(text: &str) -> Result<Vec<&str>, String> {
-    let mut is_inside = false;
+    let (mut is_inside, mut is_escaped) = (false, false);
     let items: Vec<&str> = text
         .split(|letter: char| {
-            is_inside ^= letter == '\'';
+            is_inside ^= letter == '\'' && !is_escaped;
+            is_escaped = letter == '\\' && !is_escaped;
             letter == ',' && !is_inside
         })
         .map(str::trim)
@@ -115,17 +127,9 @@ fn flag(text: &str) -> Option<Action> {
 
 fn word(name: &str, value: &str) -> Option<Action> {
     let lower = value.to_ascii_lowercase();
-    let number = || -> Option<u32> {
-        let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-        value.parse().ok().filter(|_| is_number)
-    };
+    let number = || number(value);
     let (name, value) = match name {
-        "id" => (
-            "id",
-            number()
-                .filter(|id| (1..=i32::MAX as u32).contains(id))?
-                .to_string(),
-        ),
+        "id" => ("id", id(value)?.to_string()),
         "phase" => match lower.as_str() {
             "request" | "2" => ("phase", "2".to_owned()),
             "response" | "4" => ("phase", "4".to_owned()),
@@ -165,6 +169,16 @@ fn word(name: &str, value: &str) -> Option<Action> {
         _ => return None,
     };
     Some(Action::Word(name, Token::new(&value)?))
+}
+
+fn number(text: &str) -> Option<u32> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+/// The engine keeps ids in 32 bits.
+fn id(text: &str) -> Option<u32> {
+    number(text).filter(|id| (1..=i32::MAX as u32).contains(id))
 }
 
 /// `tx.name=value`, `tx.name=+1`, `!tx.name`.

@@ -5,12 +5,14 @@
 //!   text --words.rs--> directives as words --settings.rs, selection.rs--> settings, exceptions
 //!                                           \--rule.rs, actions.rs------> rules
 //!                                            \-order.rs-----------------> what is evaluated before the core rules
+//!   files of the core rules --words.rs, installed.rs--> their ids
 //! ```
 //!
 //! All or nothing: the first directive that is not understood is an error. Absent: everything that reads or writes a file, runs a
 //! program, asks a server or keeps data for longer than a request.
 
 mod actions;
+mod installed;
 mod order;
 mod rule;
 mod selection;
@@ -21,6 +23,7 @@ use std::collections::BTreeSet;
 
 use sluice_ir::waf::{Action, Directive};
 
+pub use installed::core_ids;
 use words::{Words, statements};
 
 use crate::text::shortened;

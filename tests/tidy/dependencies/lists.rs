@@ -121,6 +121,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
     (
         "sluice-syntax",
         &[
+            "pem",
             "rustls",
             "sluice-filter-config",
             "sluice-filter-core",

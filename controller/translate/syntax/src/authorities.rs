@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
 
 use crate::Entry;
-use crate::certificate::certificates;
+use crate::certificate::{CERTIFICATE, certificates};
+use crate::pem::{blocks, written};
 
 /// Name of a list of revoked certificates in PEM.
 const REVOCATION_LIST: &str = "X509 CRL";
@@ -27,15 +27,11 @@ impl Authorities {
     /// the same.
     #[must_use]
     pub fn believed(&self) -> BTreeSet<Vec<u8>> {
-        let blocks = |text: &str| -> Vec<Pem> {
-            let blocks = Pem::iter_from_buffer(text.as_bytes());
-            blocks.filter_map(Result::ok).collect()
-        };
+        // They were written here.
+        let blocks = |text: &str| blocks(text).unwrap_or_default();
         let lists = blocks(self.revoked.as_deref().unwrap_or_default());
-        let revoked = lists.iter().flat_map(|pem| {
-            let list = CertificateRevocationList::from_der(&pem.contents);
-            let list = list.map(|(_, list)| list).into_iter();
-            list.flat_map(|list| {
+        let revoked = lists.iter().flat_map(|block| {
+            revocation_list(&block.der).into_iter().flat_map(|list| {
                 let issuer = list.issuer().as_raw().to_vec();
                 let revoked = list.iter_revoked_certificates();
                 // The issuer ends where its own length says.
@@ -44,35 +40,29 @@ impl Authorities {
             })
         });
         let certificates = blocks(&self.certificates).into_iter();
-        certificates
-            .map(|pem| pem.contents)
-            .chain(revoked)
-            .collect()
+        certificates.map(|block| block.der).chain(revoked).collect()
     }
 }
 
 /// Reads `ca.crt` and `ca.crl`; `None` without a `ca.crt`. As in ingress-nginx an entry without a byte is none, and any other one has to
 /// be PEM: a list that was not read would revoke nothing.
 pub fn authorities(entry: impl Fn(&str) -> Entry) -> Result<Option<Authorities>, String> {
-    let Some(text) = written(entry("ca.crt"), "expected certificates in PEM in ca.crt")? else {
+    let Some(authorities) = text(entry("ca.crt"), "expected certificates in PEM in ca.crt")? else {
         return Ok(None);
     };
-    certificates(&text, "ca.crt")?;
-    let revoked = written(entry("ca.crl"), EXPECTED_LISTS)?;
-    if revoked
-        .as_deref()
-        .is_some_and(|text| !is_revocation_list(text))
-    {
-        return Err(format!("{EXPECTED_LISTS}, got something else"));
-    }
+    let certificates = certificates(&authorities, "ca.crt")?;
+    let revoked = match text(entry("ca.crl"), EXPECTED_LISTS)? {
+        Some(text) => Some(lists(&text).ok_or(format!("{EXPECTED_LISTS}, got something else"))?),
+        None => None,
+    };
     Ok(Some(Authorities {
-        certificates: text,
+        certificates: written(CERTIFICATE, certificates.iter().map(Vec::as_slice)),
         revoked,
     }))
 }
 
 /// Text of an entry that is not empty.
-fn written(entry: Entry, expected: &str) -> Result<Option<String>, String> {
+fn text(entry: Entry, expected: &str) -> Result<Option<String>, String> {
     match entry {
         Entry::Absent => Ok(None),
         Entry::Text(text) => Ok(Some(text).filter(|text| !text.is_empty())),
@@ -82,16 +72,19 @@ fn written(entry: Entry, expected: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Blocks of other names are left out by data planes, so they are no lists.
-fn is_revocation_list(text: &str) -> bool {
-    let is_list = |pem: Result<Pem, _>| {
-        pem.is_ok_and(|pem| {
-            pem.label == REVOCATION_LIST
-                && CertificateRevocationList::from_der(&pem.contents).is_ok()
-        })
-    };
-    let mut blocks = Pem::iter_from_buffer(text.as_bytes()).peekable();
-    blocks.peek().is_some() && blocks.all(is_list)
+/// Blocks of other names are left out by data planes, so they are no lists. `None`: so is one of these, or there is none.
+fn lists(text: &str) -> Option<String> {
+    let blocks = blocks(text)?;
+    let is_list = |label: &str, der| label == REVOCATION_LIST && revocation_list(der).is_some();
+    let are_lists = !blocks.is_empty() && blocks.iter().all(|it| is_list(&it.label, &it.der));
+    let lists = blocks.iter().map(|block| block.der.as_slice());
+    are_lists.then(|| written(REVOCATION_LIST, lists))
+}
+
+/// `None`: it is none, or there is something behind it.
+fn revocation_list(der: &[u8]) -> Option<CertificateRevocationList<'_>> {
+    let (behind, list) = CertificateRevocationList::from_der(der).ok()?;
+    behind.is_empty().then_some(list)
 }
 
 #[cfg(test)]
@@ -149,8 +142,7 @@ mod tests {
     #[test]
     fn an_entry_that_is_there_is_pem_or_an_error() {
         let (authority, list) = (certificate(), list(&issuer(), 1, &[7]));
-        let der = Pem::iter_from_buffer(list.as_bytes()).next();
-        let der = der.unwrap().unwrap().contents;
+        let der = blocks(&list).unwrap().swap_remove(0).der;
         assert!(std::str::from_utf8(&der).is_err());
         let renamed = format!("{list}{authority}").replace("X509 CRL", "CERTIFICATE LIST");
         let named = format!("{authority}{list}").replace(" CERTIFICATE-", " SIGNED-");
@@ -188,6 +180,28 @@ mod tests {
         assert_eq!(revoked(Some(b"")), None);
         assert_eq!(revoked(Some(list.as_bytes())), Some(list.clone()));
         assert!(read(b"", Some(list.as_bytes())).unwrap().is_none());
+    }
+
+    /// Whatever another reader of PEM would make of it.
+    #[test]
+    fn data_planes_get_what_was_read_and_nothing_else() {
+        let (authority, list) = (certificate(), list(&issuer(), 1, &[7]));
+        let around = |text: &str| format!("# a\n{text}b\n").replace('\n', "\r\n");
+        let found = read(&[("ca.crt", &around(&authority)), ("ca.crl", &around(&list))]).unwrap();
+        assert_eq!(
+            (found.certificates, found.revoked),
+            (authority.clone(), Some(list.clone()))
+        );
+        let behind = |text: &str, label| {
+            let der = [blocks(text).unwrap().swap_remove(0).der, vec![0]].concat();
+            written(label, [der.as_slice()])
+        };
+        let (longer, longer_list) = (
+            behind(&authority, CERTIFICATE),
+            behind(&list, REVOCATION_LIST),
+        );
+        assert!(read(&[("ca.crt", &longer)]).is_err());
+        assert!(read(&[("ca.crt", &authority), ("ca.crl", &longer_list)]).is_err());
     }
 
     #[test]

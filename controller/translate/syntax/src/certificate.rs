@@ -7,10 +7,10 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
-use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 
+use crate::pem::{blocks, written, written_key};
 use crate::private_key::public_key;
 
 /// RSA, DSA and ECDSA with MD2, MD5 and SHA-1.
@@ -24,8 +24,10 @@ const WEAK_SIGNATURES: [&str; 7] = [
     "1.2.840.10045.4.1",
 ];
 const RSA_BITS: usize = 2048;
-/// Names of a certificate in PEM, today's and an old one.
-const NAMES: [&str; 2] = ["CERTIFICATE", "X509 CERTIFICATE"];
+/// Name of a certificate in PEM.
+pub(crate) const CERTIFICATE: &str = "CERTIFICATE";
+/// The same, and an old one.
+const NAMES: [&str; 2] = [CERTIFICATE, "X509 CERTIFICATE"];
 
 /// A certificate with its chain, and its private key.
 #[derive(Clone, PartialEq, Eq)]
@@ -57,13 +59,7 @@ impl CertificatePair {
             entry("tls.crt").ok_or_else(missing)?,
             entry("tls.key").ok_or_else(missing)?,
         );
-        let (names, must_staple) = checked(&chain, &key)?;
-        Ok(CertificatePair {
-            chain,
-            key,
-            names,
-            must_staple,
-        })
+        checked(&chain, &key)
     }
 
     /// True if clients are to believe it with a stapled OCSP response only (RFC 7633).
@@ -92,31 +88,37 @@ impl CertificatePair {
     }
 }
 
-/// The names in the certificate, when the key is its own, and whether it asks for a stapled response.
-fn checked(chain: &str, key: &str) -> Result<(Vec<String>, bool), String> {
-    let mut chain = certificates(chain, "tls.crt")?;
-    chain.iter().try_for_each(is_strong)?;
-    let leaf = chain.swap_remove(0);
-    let (_, leaf) = X509Certificate::from_der(&leaf.contents).map_err(|_| wrong("tls.crt"))?;
+/// A certificate and its own key.
+fn checked(chain: &str, key: &str) -> Result<CertificatePair, String> {
+    let chain = certificates(chain, "tls.crt")?;
+    chain.iter().try_for_each(|der| is_strong(der))?;
+    let leaf = chain.first().and_then(|der| certificate(der));
+    let leaf = leaf.ok_or_else(|| wrong("tls.crt"))?;
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
         .map_err(|_| "expected a key in tls.key, got none")?;
     match public_key(&key) {
-        Some(public) if public == leaf.public_key().raw => {
-            Ok((names(&leaf), must_staple(&leaf)))
+        Some(public) if public == leaf.public_key().raw => Ok(CertificatePair {
+            names: names(&leaf),
+            must_staple: must_staple(&leaf),
+            chain: written(CERTIFICATE, chain.iter().map(Vec::as_slice)),
+            key: written_key(&key).ok_or_else(unusable)?,
+        }),
+        Some(_) => {
+            Err("expected the key of the certificate in tls.key, got another one".to_owned())
         }
-        Some(_) => Err("expected the key of the certificate in tls.key, got another one".to_owned()),
-        None => Err(
-            "expected RSA of 2048 to 8192 bits, P-256, P-384 or Ed25519 in tls.key, got another or a broken key"
-                .to_owned(),
-        ),
+        None => Err(unusable()),
     }
+}
+
+fn unusable() -> String {
+    "expected RSA of 2048 to 8192 bits, P-256, P-384 or Ed25519 in tls.key, got another or a broken key"
+        .to_owned()
 }
 
 /// Nginx's OpenSSL presents no chain with anything weaker, and says so to nobody but clients. Who signs itself is not believed
 /// for its signature.
-fn is_strong(pem: &Pem) -> Result<(), String> {
-    let (_, certificate) =
-        X509Certificate::from_der(&pem.contents).map_err(|_| wrong("tls.crt"))?;
+fn is_strong(der: &[u8]) -> Result<(), String> {
+    let certificate = certificate(der).ok_or_else(|| wrong("tls.crt"))?;
     let signed_by = certificate.signature_algorithm.algorithm.to_id_string();
     if certificate.issuer() != certificate.subject()
         && WEAK_SIGNATURES.contains(&signed_by.as_str())
@@ -163,19 +165,21 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     common.map(str::to_ascii_lowercase).collect()
 }
 
-/// The certificates of a PEM text, at least one, each of which can be read. Data planes leave out blocks of other names.
-pub(crate) fn certificates(text: &str, entry: &str) -> Result<Vec<Pem>, String> {
-    let blocks: Vec<Pem> = Pem::iter_from_buffer(text.as_bytes())
-        .collect::<Result<_, _>>()
-        .map_err(|_| wrong(entry))?;
-    let readable = |pem: &Pem| {
-        NAMES.contains(&pem.label.as_str()) && X509Certificate::from_der(&pem.contents).is_ok()
-    };
-    if blocks.is_empty() || !blocks.iter().all(readable) {
-        Err(wrong(entry))
-    } else {
-        Ok(blocks)
+/// The certificates of a PEM text in DER, at least one, each of which can be read. Data planes leave out blocks of other names.
+pub(crate) fn certificates(text: &str, entry: &str) -> Result<Vec<Vec<u8>>, String> {
+    let blocks = blocks(text).ok_or_else(|| wrong(entry))?;
+    let is_readable =
+        |label: &str, der: &[u8]| NAMES.contains(&label) && certificate(der).is_some();
+    if blocks.is_empty() || !blocks.iter().all(|it| is_readable(&it.label, &it.der)) {
+        return Err(wrong(entry));
     }
+    Ok(blocks.into_iter().map(|block| block.der).collect())
+}
+
+/// `None`: it is none, or there is something behind it.
+fn certificate(der: &[u8]) -> Option<X509Certificate<'_>> {
+    let (behind, certificate) = X509Certificate::from_der(der).ok()?;
+    behind.is_empty().then_some(certificate)
 }
 
 fn wrong(entry: &str) -> String {
@@ -270,6 +274,49 @@ mod tests {
         ] {
             assert!(pair(crt, key).is_err());
         }
+    }
+
+    /// Whatever another reader of PEM would make of it.
+    #[test]
+    fn data_planes_get_what_was_read_and_nothing_else() {
+        let ((certificate, key), (other, foreign)) = (made(&["a"]), made(&["b"]));
+        let chain = format!("{certificate}{other}");
+        let expected = pair(&chain, &key).unwrap();
+        assert_eq!((&expected.chain, &expected.key), (&chain, &key));
+        let mut forms = vec![
+            (chain.replace('\n', "\r\n"), key.replace('\n', "\r\n")),
+            (format!("# a\n{chain}# b\n"), format!("# a\n{key}# b\n")),
+            (chain.replace("CERT", "X509 CERT"), key.clone()),
+            (chain.clone(), format!("{key}{foreign}")),
+            (chain.clone(), format!("{certificate}{key}{other}")),
+        ];
+        for label in [
+            "ENCRYPTED PRIVATE KEY",
+            "DSA PRIVATE KEY",
+            "EC PARAMETERS",
+            "TEXT",
+        ] {
+            let block = foreign.replace("PRIVATE KEY", label);
+            forms.push((chain.clone(), format!("{block}{key}")));
+            forms.push((chain.clone(), format!("{key}{block}")));
+        }
+        for (chain, key) in forms {
+            assert!(pair(&chain, &key) == Ok(expected.clone()), "{chain}{key}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_behind_a_certificate() {
+        let (certificate, key) = made(&["a"]);
+        let der = certificates(&certificate, "tls.crt")
+            .unwrap()
+            .swap_remove(0);
+        let with = |behind: &[u8]| {
+            let der = [&der, behind].concat();
+            pair(&written(CERTIFICATE, [der.as_slice()]), &key).is_ok()
+        };
+        assert!(with(&[]));
+        assert!(!with(&[0]) && !with(&der));
     }
 
     #[test]

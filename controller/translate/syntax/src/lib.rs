@@ -18,6 +18,7 @@ pub mod dns_name;
 mod entry;
 pub mod expression;
 pub mod path;
+mod pem;
 mod private_key;
 pub mod seclang;
 pub mod server_alias;

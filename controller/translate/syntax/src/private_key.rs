@@ -6,7 +6,7 @@
 //!
 //! Envoy refuses a key whose numbers contradict each other, with everything in the same Secret, so they are compared here as BoringSSL
 //! does. ring leaves the exponent of RSA out of its comparison, and has no RSA of more than 4096 bits. P-521, which it has not either, is
-//! not taken.
+//! not taken. It takes structures that BoringSSL does not: PKCS#8 with a public key of its own (version 2), and SEC1 without its curve.
 
 mod der;
 mod rsa;
@@ -20,6 +20,11 @@ pub(crate) fn public_key(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
 }
 
 fn by_ring(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
+    match key {
+        PrivateKeyDer::Pkcs8(key) => der::pkcs8(key.secret_pkcs8_der()).map(drop)?,
+        PrivateKeyDer::Sec1(key) => der::has_curve(key.secret_sec1_der()).then_some(())?,
+        _ => return None,
+    }
     let signer = match (any_ecdsa_type(key), key) {
         (Ok(signer), _) => signer,
         (Err(_), PrivateKeyDer::Pkcs8(key)) => any_eddsa_type(key).ok()?,
@@ -30,6 +35,7 @@ fn by_ring(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ED25519};
     use rustls::pki_types::pem::PemObject;
     use x509_parser::asn1_rs::{Integer, Sequence, ToDer};
     use x509_parser::certificate::X509Certificate;
@@ -53,8 +59,8 @@ mod tests {
     }
 
     fn certified(pem: &str) -> Vec<u8> {
-        let pem = certificates(pem, "tls.crt").unwrap().swap_remove(0);
-        let (_, certificate) = X509Certificate::from_der(&pem.contents).unwrap();
+        let der = certificates(pem, "tls.crt").unwrap().swap_remove(0);
+        let (_, certificate) = X509Certificate::from_der(&der).unwrap();
         certificate.public_key().raw.to_vec()
     }
 
@@ -143,6 +149,31 @@ mod tests {
             inverse(&e, &q_order),
             inverse(q, p),
         ]
+    }
+
+    /// What rcgen writes has its public key inside: of Ed25519 in PKCS#8, of ECDSA in the SEC1 in it.
+    #[test]
+    fn structures_that_boringssl_refuses_are_refused() {
+        let pkcs8 = |der: Vec<u8>| public_key(&PrivateKeyDer::Pkcs8(der.into())).is_some();
+        let generate = |algorithm| KeyPair::generate_for(algorithm).unwrap().serialize_der();
+        let ed25519 = generate(&PKCS_ED25519);
+        let parts = der::parts(&ed25519).unwrap();
+        let first = Integer::new(&[0]).to_der_vec().unwrap();
+        let oldest = sequence(&[&first, parts[1].whole, parts[2].whole].concat());
+        assert_eq!((pkcs8(ed25519.clone()), pkcs8(oldest)), (false, true));
+        for algorithm in [&PKCS_ECDSA_P256_SHA256, &PKCS_ECDSA_P384_SHA384] {
+            let whole = generate(algorithm);
+            let (named, key) = der::pkcs8(&whole).unwrap();
+            // Behind the algorithm's own id: its tag, its length and seven bytes.
+            let curve = &named[9..];
+            let parts = der::parts(key).unwrap();
+            let (version, number, public) = (parts[0].whole, parts[1].whole, parts[2].whole);
+            let curve = [&[0xa0, u8::try_from(curve.len()).unwrap()], curve].concat();
+            let sec1 = |der: Vec<u8>| public_key(&PrivateKeyDer::Sec1(der.into())).is_some();
+            assert!(pkcs8(whole.clone()));
+            assert!(sec1(sequence(&[version, number, &curve, public].concat())));
+            assert!(!sec1(sequence(&[version, number, public].concat())));
+        }
     }
 
     #[test]

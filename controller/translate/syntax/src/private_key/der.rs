@@ -6,8 +6,8 @@ use x509_parser::num_bigint::{BigInt, BigUint};
 const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
 const SEQUENCE: u8 = 0x30;
-/// `[0]`, constructed.
-const ATTRIBUTES: u8 = 0xa0;
+/// `[0]`, constructed: attributes in PKCS#8, the curve in SEC1.
+const FIRST: u8 = 0xa0;
 
 /// No key has more.
 const MAX_PARTS: usize = 16;
@@ -63,10 +63,16 @@ pub(super) fn pkcs8(der: &[u8]) -> Option<(&[u8], &[u8])> {
     let parts = parts(der)?;
     let (version, algorithm, key) = match parts.as_slice() {
         [version, algorithm, key] => (version, algorithm, key),
-        [version, algorithm, key, last] if last.tag == ATTRIBUTES => (version, algorithm, key),
+        [version, algorithm, key, last] if last.tag == FIRST => (version, algorithm, key),
         _ => return None,
     };
     let is_first = version.number()? == BigUint::ZERO;
     let are_tagged = algorithm.tag == SEQUENCE && key.tag == OCTET_STRING;
     (is_first && are_tagged).then_some((algorithm.content, key.content))
+}
+
+/// True if a SEC1 structure names its curve.
+pub(super) fn has_curve(der: &[u8]) -> bool {
+    let parts = parts(der).unwrap_or_default();
+    parts.get(2).is_some_and(|third| third.tag == FIRST)
 }

@@ -64,16 +64,14 @@ fn host(name: &str) -> String {
     format!("{name}-foreign.test")
 }
 
-/// A certificate whose algorithm is marked as constructed of parts. Not every reader looks at that bit.
+/// A certificate of version 4, which there is not. Not every reader minds.
 fn broken_authority() -> Result<String> {
-    const ECDSA_WITH_SHA256: [u8; 10] =
-        [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
+    const VERSION_3: [u8; 5] = [0xa0, 0x03, 0x02, 0x01, 0x02];
     let mut der = Pair::of(&["ca.test"])?.der;
-    let mut places = der.windows(ECDSA_WITH_SHA256.len());
-    let at = places
-        .position(|bytes| bytes == ECDSA_WITH_SHA256)
-        .context("another algorithm")?;
-    der[at] |= 0x20;
+    let mut places = der.windows(VERSION_3.len());
+    let at = places.position(|bytes| bytes == VERSION_3);
+    let version = at.context("no version 3")? + VERSION_3.len() - 1;
+    der[version] += 1;
     let text = STANDARD.encode(der);
     Ok(format!(
         "-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n"

@@ -1,12 +1,12 @@
-//! Scopes and certificates, each time other bytes.
+//! Scopes and secrets, each time other bytes.
 //!
 //! Envoy takes the scopes of a response one by one into its map, and shows them to its workers together when the last one was
 //! good. After a refusal some are in the map that no worker knows, and when they come again with the same bytes Envoy takes them
 //! for known and never shows them: their hosts would be missing for ever, also for the next controller. So a scope that is
 //! sent is never what it was before: the name of its routes, which nothing looks at, ends with a mark.
 //!
-//! Of a secret Envoy remembers the hash before it tries what it is, and accepts the same bytes the next time without a look: a
-//! certificate that was refused among others would count as taken. Text beside the blocks of a PEM file is ignored.
+//! Of a secret Envoy remembers the hash before it tries what it is, and accepts the same bytes the next time without a look: what was
+//! refused among others would count as taken. Text beside the blocks of a PEM file is ignored.
 
 use envoy_types::pb::envoy::config::core::v3::data_source::Specifier;
 use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};
@@ -27,20 +27,29 @@ pub(crate) fn make_unique(kind: ResourceType, response: &mut Response) {
     }
 }
 
-/// Behind the last block of the chain.
+/// Behind the last block.
 fn make_secrets_unique(response: &mut Response) {
     let mark = format!("\n{}\n", response.nonce);
     for message in &mut response.messages {
         let Ok(mut secret) = Secret::decode(message.bytes()) else {
             continue;
         };
-        if let Some(Type::TlsCertificate(certificate)) = &mut secret.r#type
-            && let Some(chain) = &mut certificate.certificate_chain
-            && let Some(Specifier::InlineString(text)) = &mut chain.specifier
-        {
-            text.push_str(&mark);
+        if let Some(certificates) = certificates(&mut secret) {
+            certificates.push_str(&mark);
             *message = Message::from(secret.encode_to_vec()).into();
         }
+    }
+}
+
+fn certificates(secret: &mut Secret) -> Option<&mut String> {
+    let source = match secret.r#type.as_mut()? {
+        Type::TlsCertificate(certificate) => certificate.certificate_chain.as_mut()?,
+        Type::ValidationContext(context) => context.trusted_ca.as_mut()?,
+        _ => return None,
+    };
+    match source.specifier.as_mut()? {
+        Specifier::InlineString(text) => Some(text),
+        _ => None,
     }
 }
 
@@ -60,9 +69,12 @@ fn make_scopes_unique(response: &mut Response) {
 
 #[cfg(test)]
 mod tests {
+    use envoy_types::pb::envoy::config::route::v3::VirtualHost;
+    use sluice_ir::{SecretValue, Sensitive};
+    use sluice_xds::render::named_secret;
+
     use super::*;
     use crate::version::Version;
-    use envoy_types::pb::envoy::config::route::v3::VirtualHost;
 
     /// A resource of a response with this nonce.
     fn sent(kind: ResourceType, message: &impl prost::Message, nonce: &str) -> Vec<u8> {
@@ -100,21 +112,23 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_the_same_but_for_what_is_behind_it() {
-        let certificate = sluice_xds::Certificate {
-            chain: "CHAIN".to_owned(),
-            key: "KEY".to_owned(),
+    fn a_secret_is_the_same_but_for_what_is_behind_its_certificates() {
+        let certificate = |chain: &str| SecretValue::Certificate {
+            chain: chain.to_owned(),
+            key: Sensitive::new("KEY".to_owned()),
         };
-        let secret = sluice_xds::render::secret("a/b", &certificate);
-        let marked = |nonce| {
-            let bytes = sent(ResourceType::Secret, &secret, nonce);
-            Secret::decode(bytes.as_slice()).unwrap()
+        let authorities = |certificates: &str| SecretValue::Authorities {
+            certificates: certificates.to_owned(),
+            revoked: Some("LISTS".to_owned()),
         };
-        assert_ne!(marked("1"), marked("2"));
-        let expected = sluice_xds::Certificate {
-            chain: "CHAIN\n1\n".to_owned(),
-            ..certificate
-        };
-        assert_eq!(marked("1"), sluice_xds::render::secret("a/b", &expected));
+        for value in [&certificate as &dyn Fn(&str) -> SecretValue, &authorities] {
+            let secret = |text: &str| named_secret("a/b", &value(text));
+            let marked = |nonce| {
+                let bytes = sent(ResourceType::Secret, &secret("TEXT"), nonce);
+                Secret::decode(bytes.as_slice()).unwrap()
+            };
+            assert_ne!(marked("1"), marked("2"));
+            assert_eq!(marked("1"), secret("TEXT\n1\n"));
+        }
     }
 }

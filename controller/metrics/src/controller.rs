@@ -70,24 +70,8 @@ impl Controller {
             errors: errors_counter(registry)?,
             refused: AtomicBool::new(false),
             unwritten: AtomicBool::new(false),
-            orphan_ingress: Series::gauge(
-                registry,
-                "orphan_ingress",
-                "1 for an Ingress that leads to no Service, or to one without endpoints",
-                ["namespace", "ingress", "type"],
-            )?
-            .limited(Limit::new(
-                ROOM,
-                |[namespace, ..]| namespace,
-                |[_, _, kind]| [Label::other(), Label::other(), kind.clone()],
-            )),
-            held_ingress: Series::gauge(
-                registry,
-                "refused_ingress",
-                "1 for an Ingress of which a data plane refuses something, which is held back",
-                ["namespace", "ingress"],
-            )?
-            .limited(by_name()),
+            orphan_ingress: orphan_gauge(registry)?,
+            held_ingress: held_gauge(registry)?,
             unhealthy: unhealthy_gauge(registry)?,
             reports: Series::gauge(
                 registry,
@@ -215,6 +199,23 @@ fn reloads_counter(registry: &Registry) -> prometheus::Result<Series<1, u64>> {
     let help = "Reloads of nginx, by the reason for them";
     let reloads = Family::counter("nginx_reloads_total", help, |reloads| Some(*reloads));
     Series::register(registry, ["reason"], vec![reloads])
+}
+
+fn orphan_gauge(registry: &Registry) -> prometheus::Result<Series<3, f64>> {
+    let help = "1 for an Ingress that leads to no Service, or to one without endpoints";
+    let labels = ["namespace", "ingress", "type"];
+    let gauge = Series::gauge(registry, "orphan_ingress", help, labels)?;
+    Ok(gauge.limited(Limit::new(
+        ROOM,
+        |[namespace, ..]| namespace,
+        |[_, _, kind]| [Label::other(), Label::other(), kind.clone()],
+    )))
+}
+
+fn held_gauge(registry: &Registry) -> prometheus::Result<Series<2, f64>> {
+    let help = "1 for an Ingress of which a data plane refuses something, which is held back";
+    let gauge = Series::gauge(registry, "refused_ingress", help, ["namespace", "ingress"])?;
+    Ok(gauge.limited(by_name()))
 }
 
 fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<Series<2, f64>> {

@@ -151,7 +151,7 @@ mod tests {
         ]
     }
 
-    /// What rcgen writes has its public key inside: of Ed25519 in PKCS#8, of ECDSA in the SEC1 in it.
+    /// In keys of rcgen the public key is inside: of Ed25519 in PKCS#8, of ECDSA in the SEC1 in it.
     #[test]
     fn structures_that_boringssl_refuses_are_refused() {
         let pkcs8 = |der: Vec<u8>| public_key(&PrivateKeyDer::Pkcs8(der.into())).is_some();

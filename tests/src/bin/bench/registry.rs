@@ -149,6 +149,7 @@ fn all() -> Vec<Bench> {
         at_once("nginx"),
         route_churn("envoy"),
         route_churn("nginx"),
+        Bench::TlsHosts(TlsHosts { hosts: 5_000 }),
         Bench::TlsHosts(TlsHosts { hosts: 40_000 }),
         Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
         fleet(20, 500),

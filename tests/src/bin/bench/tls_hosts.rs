@@ -1,5 +1,5 @@
 //! Very many hosts with a certificate each: how long a start takes, how much memory the data plane and the controller have, and how long it
-//! takes until a host presents another certificate.
+//! takes until a host presents another certificate, and until a new host is served.
 
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 const REST: Duration = Duration::from_millis(100);
 /// Certificates are changed so often.
 const CHANGES: usize = 50;
+/// So many hosts come, one after the other.
+const NEW: usize = 30;
 
 /// So many hosts.
 pub(crate) struct TlsHosts {
@@ -38,6 +40,8 @@ impl TlsHosts {
             Row::new(format!("tls_controller_rss_mb/{hosts}"), "MB"),
             Row::new(format!("tls_certificate_change_p99_ms/{hosts}"), "ms"),
             Row::new(format!("tls_certificate_change_p50_ms/{hosts}"), "ms"),
+            Row::new(format!("tls_new_host_p99_ms/{hosts}"), "ms"),
+            Row::new(format!("tls_new_host_p50_ms/{hosts}"), "ms"),
         ]
     }
 
@@ -49,8 +53,7 @@ impl TlsHosts {
         // Of all, as making a key takes longer than signing with it.
         let key = KeyPair::generate()?;
         for n in 0..self.hosts {
-            renew(&manifests, &key, n)?;
-            manifests.object(&presented(&name(n), &host(n), &name(n)))?;
+            add(&manifests, &key, n)?;
         }
         let start = Instant::now();
         let options = Options::new(&manifests).workers(1).within(START);
@@ -60,25 +63,23 @@ impl TlsHosts {
         }
         let cold_start = start.elapsed().as_secs_f64();
 
-        let mut millis = Vec::new();
-        let changes = CHANGES.min(usize::from(effort.samples));
-        for change in 0..changes {
-            tokio::time::sleep(REST).await;
-            // Everywhere among them.
-            let n = change * self.hosts / changes;
-            let start = Instant::now();
-            let certificate = renew(&manifests, &key, n)?;
-            presents(&sluice, n, Some(&certificate), LIMIT).await?;
-            millis.push(start.elapsed().as_secs_f64() * 1e3);
-        }
+        let samples = usize::from(effort.samples);
+        let changes = CHANGES.min(samples);
+        // Everywhere among them.
+        let hosts = (0..changes).map(|change| change * self.hosts / changes);
+        let changes = latencies(&sluice, hosts, |n| renew(&manifests, &key, n)).await?;
+        let hosts = self.hosts..self.hosts + NEW.min(samples);
+        let new = latencies(&sluice, hosts, |n| add(&manifests, &key, n)).await?;
         let envoy = sluice.data_plane_pid().context("no Envoy")?;
         let megabytes = |pid| Ok::<_, anyhow::Error>(proc::resident_memory(pid)? as f64 / 1e6);
         let values = [
             (cold_start, 1),
             (megabytes(envoy)?, 1),
             (megabytes(sluice.pid())?, 1),
-            (quantile(&millis, 0.99), millis.len()),
-            (quantile(&millis, 0.5), millis.len()),
+            (quantile(&changes, 0.99), changes.len()),
+            (quantile(&changes, 0.5), changes.len()),
+            (quantile(&new, 0.99), new.len()),
+            (quantile(&new, 0.5), new.len()),
         ];
         sluice.stop()?;
         let rows = self.rows().into_iter().zip(values);
@@ -94,6 +95,30 @@ fn name(n: usize) -> String {
 
 fn host(n: usize) -> String {
     format!("tls-{n}.test")
+}
+
+/// Milliseconds from each change, which gives the certificate that its host has then, until the host is served with that.
+async fn latencies(
+    sluice: &Sluice,
+    hosts: impl Iterator<Item = usize>,
+    change: impl Fn(usize) -> Result<Vec<u8>>,
+) -> Result<Vec<f64>> {
+    let mut millis = Vec::new();
+    for n in hosts {
+        tokio::time::sleep(REST).await;
+        let start = Instant::now();
+        let certificate = change(n)?;
+        presents(sluice, n, Some(&certificate), LIMIT).await?;
+        millis.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(millis)
+}
+
+/// Stores a host with its certificate.
+fn add(manifests: &Manifests, key: &KeyPair, n: usize) -> Result<Vec<u8>> {
+    let certificate = renew(manifests, key, n)?;
+    manifests.object(&presented(&name(n), &host(n), &name(n)))?;
+    Ok(certificate)
 }
 
 /// Stores a new certificate of a host, and returns it as clients see it.

@@ -5,7 +5,6 @@ mod backups;
 mod balancing;
 mod bodies;
 mod certificates;
-mod client_certificates;
 mod client_timeouts;
 mod configuration;
 mod drop_in;

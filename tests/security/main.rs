@@ -60,6 +60,7 @@ mod r10_fastcgi_parameters;
 mod r10_header_lines;
 mod r10_hostile_text;
 mod r11_denials_are_final;
+mod r11_misdirected;
 mod r11_own_auth_hosts;
 mod r12_covered_names;
 mod r12_host_ownership;

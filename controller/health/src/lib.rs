@@ -13,6 +13,7 @@
 //!
 //! Checks of one namespace do not keep those of another waiting: turns are fair, and there are only so many endpoints of each.
 
+mod change_log;
 mod counter;
 mod plan;
 mod probe;
@@ -28,8 +29,8 @@ use futures::stream::FuturesUnordered;
 use sluice_ir::{Backend, BackendId};
 use sluice_translate::{AddressPolicy, EndpointHealth};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tracing::info;
 
+use change_log::ChangeLog;
 use plan::{Plan, Update};
 use targets::Targets;
 
@@ -55,6 +56,7 @@ pub struct Prober {
     commands: UnboundedReceiver<Command>,
     results: UnboundedSender<(BackendId, EndpointHealth)>,
     plan: Plan,
+    log: ChangeLog,
     policy: Arc<AddressPolicy>,
 }
 
@@ -68,6 +70,7 @@ impl Checks {
             commands: heard,
             results,
             plan: Plan::default(),
+            log: ChangeLog::default(),
             policy: Arc::default(),
         };
         let checks = Checks {
@@ -147,7 +150,7 @@ impl Prober {
                 Some((turn, result)) = running.next() => {
                     let update = self.plan.finish(&turn, result.is_ok(), Instant::now(), jitter);
                     if let Some(update) = update {
-                        note(&turn.target, &result);
+                        self.log.record(&turn.target, &result);
                         self.publish(update);
                     }
                 }
@@ -169,13 +172,6 @@ impl Prober {
     fn publish(&self, (id, health): Update) {
         // The publisher is gone only when the program ends.
         self.results.send((id, health)).ok();
-    }
-}
-
-fn note(target: &probe::Target, result: &Result<(), String>) {
-    match result {
-        Ok(()) => info!("{target}: passes its health check again"),
-        Err(reason) => info!("{target}: fails its health check: {reason}"),
     }
 }
 

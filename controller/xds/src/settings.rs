@@ -28,6 +28,8 @@ pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 pub(crate) const INVALID_PORT_ROUTE: &str = "sluice.invalid-port";
 /// The route that answers TRACE.
 pub(crate) const TRACE_ROUTE: &str = "sluice.trace";
+/// Route of requests on a connection that began with the name of another server.
+pub(crate) const MISDIRECTED_ROUTE: &str = "sluice.misdirected";
 /// In a request's metadata: its route, where the route is an error service's by the time that it is logged.
 pub const ROUTE_KEY: &str = "route";
 /// Access log field for the time to connect to an upstream.

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sluice_fair::Bucket;
 use sluice_translate::{ObjectRef, Report, Severity};
 
 /// Lines about an object, for each change: more than anybody writes by mistake. Of a namespace there is a limit besides.
@@ -33,11 +34,9 @@ pub(crate) enum Line<'r> {
 #[derive(Debug, Default)]
 pub(crate) struct ReportLines(BTreeMap<Arc<str>, Share>);
 
-/// A bucket that fills with time.
 #[derive(Debug)]
 struct Share {
-    left: u32,
-    since: Instant,
+    room: Bucket,
     /// Reports without a line that nobody has been told of.
     unlogged: Option<(usize, Severity)>,
 }
@@ -46,8 +45,8 @@ impl ReportLines {
     /// Lines about reports that have appeared. Nobody's lines depend on those of other namespaces.
     pub(crate) fn lines<'r>(&mut self, appeared: &[&'r Report], now: Instant) -> Vec<Line<'r>> {
         self.0.retain(|_, share| {
-            share.fill(now);
-            !share.is_full()
+            share.room.fill(now);
+            !share.is_forgettable()
         });
         let mut by_namespace: BTreeMap<Arc<str>, Vec<&Report>> = BTreeMap::new();
         for report in appeared {
@@ -67,25 +66,16 @@ impl ReportLines {
 
 impl Share {
     fn full(now: Instant) -> Self {
+        let mut room = Bucket::full(OF_NAMESPACE, PACE);
+        room.fill(now);
         Share {
-            left: OF_NAMESPACE,
-            since: now,
+            room,
             unlogged: None,
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.left == OF_NAMESPACE && self.unlogged.is_none()
-    }
-
-    fn fill(&mut self, now: Instant) {
-        let periods = now.saturating_duration_since(self.since).as_millis() / PACE.as_millis();
-        let periods = u32::try_from(periods).unwrap_or(u32::MAX);
-        self.left = self.left.saturating_add(periods).min(OF_NAMESPACE);
-        self.since = self
-            .since
-            .checked_add(PACE.saturating_mul(periods))
-            .unwrap_or(now);
+    fn is_forgettable(&self) -> bool {
+        self.room.is_full() && self.unlogged.is_none()
     }
 
     /// The last line that there is room for says that there are more.
@@ -98,20 +88,20 @@ impl Share {
         let mut of_object: BTreeMap<&ObjectRef, usize> = BTreeMap::new();
         for report in reports {
             let count = of_object.entry(&report.object).or_default();
-            if self.left > 1 && *count < OF_OBJECT {
+            if self.room.left() > 1 && *count < OF_OBJECT {
                 *count += 1;
-                self.left -= 1;
+                self.room.take();
                 lines.push(Line::Report(report));
             } else {
                 let (count, worst) = self.unlogged.unwrap_or((0, Severity::Note));
                 self.unlogged = Some((count + 1, worst.max(report.severity)));
             }
         }
-        if self.left == 0 {
+        if self.room.left() == 0 {
             return;
         }
         if let Some((count, worst)) = self.unlogged.take() {
-            self.left -= 1;
+            self.room.take();
             lines.push(Line::More {
                 namespace: Arc::clone(namespace),
                 count,

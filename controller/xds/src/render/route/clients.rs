@@ -13,15 +13,16 @@ use sluice_ir::{
 };
 use sluice_pattern::Subject;
 
+use super::answering;
 use super::direct_response;
 use super::http_route;
-use super::matching::{is, match_of, matches, only_for};
+use super::matching::{is, match_of, matches, no, only_for, only_over_tls};
 use super::redirect::to_url;
 use crate::render::header::{literal, set};
 use crate::render::manager::trust_name;
 use crate::render::policy::{POLICY, telling_certificate};
 use crate::render::tracing;
-use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
+use crate::settings::{MISDIRECTED_ROUTE, SUBJECT_HEADER, TRUST_HEADER};
 
 /// The routes of a route, each for the certificates that it takes. One that is closed takes none.
 pub(super) fn routes(
@@ -82,6 +83,18 @@ pub(super) fn routes(
         VerifyClient::Off => nobody(),
     };
     first.into_iter().chain(rest).collect()
+}
+
+/// As nginx: what the server believes was not asked of the client in the handshake of this connection, which was for another name. Browsers
+/// share connections of HTTP/2 among hosts of one certificate, and open another one then.
+pub(super) fn misdirected(clients: &ClientCertificates, global: &GlobalConfig) -> Option<Route> {
+    let route = Route {
+        name: MISDIRECTED_ROUTE.to_owned(),
+        ..answering(421)
+    };
+    let elsewhere = no(is(TRUST_HEADER, &trust_name(&clients.validation)));
+    let route = only_over_tls(only_for(route, elsewhere), &global.forwarded);
+    (clients.verify != VerifyClient::Off).then_some(route)
 }
 
 fn checked(route: Route, clients: &ClientCertificates) -> Route {

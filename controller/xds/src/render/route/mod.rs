@@ -210,7 +210,7 @@ fn closed(mut routes: Vec<Route>) -> Vec<Route> {
 }
 
 /// All paths get this status.
-fn answering(status: u32) -> Route {
+pub(super) fn answering(status: u32) -> Route {
     let response = DirectResponseAction {
         status,
         ..DirectResponseAction::default()
@@ -276,7 +276,11 @@ fn server_routes<'a>(
             }
         })
     };
-    app_root
+    let clients = server.client_certificates.as_ref();
+    let misdirected = clients.and_then(|clients| clients::misdirected(clients, global));
+    misdirected
+        .into_iter()
+        .chain(app_root)
         .map(without_useless_filter)
         .chain(server.routes.iter().flat_map(routes))
 }

@@ -1,4 +1,4 @@
-//! Certificates of clients: a check for one host is none for another, however the request comes.
+//! R11: a client's certificate that was checked for one host is none for another, however the request comes.
 
 use anyhow::{Context, Result, ensure};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
@@ -7,11 +7,13 @@ use sluice_tests::connection::Connection;
 use sluice_tests::dial::Dial;
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::{Ingress, Manifests};
-use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::sluice::Sluice;
 use sluice_tests::tls::{ClientTls, Identity};
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::fixture::Fixture;
+use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
+
+on_every_plane!(client_certificate_verified_for_one_host_opens_no_other);
 
 /// An authority for client certificates of a host.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -25,7 +27,7 @@ impl Authority {
         manifests.object(&json!({
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"namespace": "default", "name": name},
+            "metadata": {"namespace": OWNER, "name": name},
             "stringData": {"ca.crt": issuer.pem()},
         }))?;
         Ok(Authority(issuer))
@@ -49,12 +51,12 @@ fn params(name: &str) -> Result<CertificateParams> {
     Ok(params)
 }
 
-/// The status that a client gets who asks for `sni` in the handshake and for `host` in the request.
+/// Status of a request on a connection that began with this name.
 async fn status(
     sluice: &Sluice,
     sni: Option<&str>,
     identity: Option<&Identity>,
-    host: &str,
+    request: &Request,
 ) -> Result<u16> {
     let tls = ClientTls {
         sni: sni.map(str::to_owned),
@@ -66,48 +68,45 @@ async fn status(
         ..Dial::plain(sluice.https())
     };
     let mut connection = Connection::dial(&dial).await.context("handshake")?;
-    Ok(connection.send(&Request::get(host, "/")).await?.status)
+    Ok(connection.send(request).await?.status)
 }
 
 /// Hosts that ask for certificates of one authority or the other, and one that asks for none.
-fn hosts(fixture: &Fixture) -> Result<()> {
+fn hosts(manifests: &Manifests) -> Result<()> {
     for (name, annotations) in [
         (
             "a",
-            vec![
-                ("auth-tls-secret", "default/ca-a"),
-                ("ssl-redirect", "false"),
-            ],
+            vec![("auth-tls-secret", "owner/ca-a"), ("ssl-redirect", "false")],
         ),
-        ("b", vec![("auth-tls-secret", "default/ca-b")]),
+        ("b", vec![("auth-tls-secret", "owner/ca-b")]),
         (
             "optional",
             vec![
-                ("auth-tls-secret", "default/ca-b"),
+                ("auth-tls-secret", "owner/ca-b"),
                 ("auth-tls-verify-client", "optional"),
             ],
         ),
         ("open", vec![]),
     ] {
-        let ingress = Ingress::new("default", name)
+        let ingress = Ingress::new(OWNER, name)
             .host(&format!("{name}.test"))
             .path("/", "web", 80);
         let ingress = annotations
             .iter()
             .fold(ingress, |i, (name, value)| i.annotation(name, value));
-        fixture.manifests.ingress(&ingress)?;
+        manifests.ingress(&ingress)?;
     }
     Ok(())
 }
 
 /// Plain http, and what a client says about itself.
-async fn forged_claims_are_ignored(fixture: &Fixture, sluice: &Sluice) -> Result<()> {
-    let hits = fixture.pods[0].hits();
+async fn forged_claims_are_ignored(tenants: &Tenants, sluice: &Sluice) -> Result<()> {
+    let hits = tenants.owner.hits();
     let claims = Request::get("a.test", "/")
         .header("ssl-client-verify", "SUCCESS")
         .header("x-forwarded-proto", "https");
     ensure!(http::send(sluice.http(), &claims).await?.status == 400);
-    ensure!(fixture.pods[0].hits() == hits, "no pod has heard of it");
+    ensure!(tenants.owner.hits() == hits, "no pod has heard of it");
     let page = http::send(
         sluice.http(),
         &Request {
@@ -126,19 +125,17 @@ async fn forged_claims_are_ignored(fixture: &Fixture, sluice: &Sluice) -> Result
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn client_certificate_verified_for_one_host_opens_no_other() -> Result<()> {
-    let fixture = Fixture::start(1, 1).await?;
+async fn client_certificate_verified_for_one_host_opens_no_other(plane: Plane) -> Result<()> {
+    let tenants = Tenants::start().await?;
     let (a, b) = (
-        Authority::new(&fixture.manifests, "ca-a")?,
-        Authority::new(&fixture.manifests, "ca-b")?,
+        Authority::new(&tenants.manifests, "ca-a")?,
+        Authority::new(&tenants.manifests, "ca-b")?,
     );
-    hosts(&fixture)?;
-    let sluice = Options::new(&fixture.manifests)
-        .data_plane("nginx")
-        .start()
-        .await?;
+    hosts(&tenants.manifests)?;
+    let sluice = plane.options(&tenants.manifests).start().await?;
     let (a, b) = (a.client()?, b.client()?);
+    // In Envoy these are connections like those of other hosts that ask for no certificate.
+    let unnamed = if plane == Plane::Nginx { 400 } else { 421 };
     for (sni, identity, host, expected) in [
         (Some("a.test"), Some(&a), "a.test", 200),
         (Some("a.test"), Some(&b), "a.test", 400),
@@ -147,22 +144,27 @@ async fn client_certificate_verified_for_one_host_opens_no_other() -> Result<()>
         (Some("optional.test"), None, "optional.test", 200),
         (Some("optional.test"), Some(&a), "optional.test", 400),
         (Some("open.test"), None, "open.test", 200),
+        (Some("a.test"), Some(&a), "open.test", 200),
         // Checked for one, asked for another.
         (Some("b.test"), Some(&b), "a.test", 421),
         (Some("b.test"), Some(&b), "A.test", 421),
         (Some("optional.test"), Some(&b), "a.test", 421),
+        (Some("a.test"), Some(&a), "optional.test", 421),
         // Nobody asked for a certificate in these handshakes.
         (Some("open.test"), Some(&a), "a.test", 421),
-        (Some("nobody.test"), Some(&a), "a.test", 400),
-        (None, Some(&a), "a.test", 400),
+        (Some("open.test"), None, "optional.test", 421),
+        (Some("nobody.test"), Some(&a), "a.test", unnamed),
+        (None, Some(&a), "a.test", unnamed),
     ] {
-        let found = status(&sluice, sni, identity, host).await?;
-        ensure!(
-            found == expected,
-            "{sni:?}, a certificate {}: {host}: {found}",
-            identity.is_some()
-        );
+        for path in ["/", "/%61"] {
+            let found = status(&sluice, sni, identity, &Request::get(host, path)).await?;
+            ensure!(
+                found == expected,
+                "{sni:?}, a certificate {}: {host}{path}: {found}",
+                identity.is_some()
+            );
+        }
     }
-    forged_claims_are_ignored(&fixture, &sluice).await?;
+    forged_claims_are_ignored(&tenants, &sluice).await?;
     sluice.stop()
 }

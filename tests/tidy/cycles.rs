@@ -130,7 +130,7 @@ fn graph(all: &[Source], root: &str) -> Graph {
 fn code(source: &Source) -> String {
     let text: Vec<&str> = source.code().map(|(_, line)| line).collect();
     let text = text.join("\n");
-    text.split("#[cfg(test)]\nmod tests")
+    text.split("#[cfg(test)]\nmod tests {")
         .next()
         .unwrap_or_default()
         .to_owned()

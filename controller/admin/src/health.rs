@@ -9,9 +9,8 @@ use std::time::Duration;
 use sluice_dataplane::envoy::admin;
 use sluice_dataplane::nginx;
 use sluice_dataplane::supervisor::SharedPid;
-use sluice_metrics::SharedAnswer;
 use sluice_state::Progress;
-use sluice_tasks::Tasks;
+use sluice_tasks::{SharedAnswer, Tasks};
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug)]
@@ -45,6 +44,13 @@ pub enum Probe {
 }
 
 impl Probe {
+    /// The end of the time ends the work itself: whoever asks later waits for no old one.
+    async fn ask_within(self, timeout: Duration) -> Result<(), String> {
+        let asked = tokio::time::timeout(timeout, self.ask()).await;
+        let too_late = |_| Err(format!("the data plane did not answer in {timeout:?}"));
+        asked.unwrap_or_else(too_late)
+    }
+
     async fn ask(self) -> Result<(), String> {
         match self {
             Probe::Envoy(socket) => admin::serving(&socket)
@@ -101,14 +107,8 @@ impl Health {
                 "publishing has taken {time} s so far; last publication {age} s ago"
             ));
         }
-        let serving = self.0.serving.get(|| self.0.data_plane.clone().ask());
-        let asked = tokio::time::timeout(self.0.timeout, serving).await;
-        asked.unwrap_or_else(|_| {
-            Err(format!(
-                "the data plane did not answer in {:?}",
-                self.0.timeout
-            ))
-        })?;
+        let ask = || self.0.data_plane.clone().ask_within(self.0.timeout);
+        self.0.serving.get(ask).await?;
         Ok(age)
     }
 }
@@ -119,6 +119,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::sync::atomic::AtomicU32;
 
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::UnixListener;
 
     use super::*;
@@ -219,6 +220,50 @@ mod tests {
         // What we know ourselves is of now.
         health.stop();
         assert_eq!(health.check().await.unwrap_err(), "stopping");
+    }
+
+    /// An admin interface whose first connection is never answered, and all others are.
+    async fn hang_once_and_serve(listener: UnixListener) {
+        let _unanswered = listener.accept().await.unwrap();
+        let address = r#"{"socket_address": {"address": "127.0.0.1", "port_value": 80}}"#;
+        let listeners = ["http", "https"]
+            .map(|name| format!(r#"{{"name": "{name}", "local_address": {address}}}"#));
+        let body = format!(r#"{{"listener_statuses": [{}]}}"#, listeners.join(","));
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        loop {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1_024];
+            assert_ne!(connection.read(&mut request).await.unwrap(), 0);
+            for text in [&head, &body] {
+                connection.write_all(text.as_bytes()).await.unwrap();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_probe_that_hung_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("admin.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let (progress, timeout) = (Progress::default(), Duration::from_millis(300));
+        progress.note_published();
+        let probe = Probe::Envoy(socket);
+        let health = Health::new(Tasks::default(), progress, probe, timeout);
+        let checks = async {
+            for _ in 0..2 {
+                let said = health.check().await.unwrap_err();
+                assert_eq!(said, "the data plane did not answer in 300ms");
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            health.check().await.unwrap();
+        };
+        tokio::select! {
+            () = hang_once_and_serve(listener) => panic!("the admin interface is gone"),
+            () = checks => {}
+        }
     }
 
     #[tokio::test]

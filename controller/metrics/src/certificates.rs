@@ -7,12 +7,11 @@ use sluice_ir::{Config, SecretId, SecretValue};
 use sluice_translate::{CertInfo, ObjectKey, ids};
 
 use super::Identity;
+use super::budget;
 use super::label::Label;
 use super::registry::Registry;
 use super::series::Series;
 
-/// Bytes of the page for all certificates: some 6,000 hosts. Tenants choose hosts, Secrets and what is in them.
-pub(super) const MOST: usize = 4_000_000;
 const EXPIRE: [&str; 5] = ["namespace", "class", "host", "secret_name", "identifier"];
 const INFO: [&str; 9] = [
     "namespace",
@@ -100,7 +99,7 @@ impl Certificates {
 
     /// The first ones, as many as there is room for. Of all others together, the one that ends first.
     fn show(&self, hosts: Vec<(InfoLabels, f64)>) {
-        let mut left = MOST;
+        let mut left = budget::CERTIFICATES;
         let mut others: Option<f64> = None;
         let (mut expire, mut info) = (Vec::new(), Vec::new());
         for (labels, expires) in hosts {
@@ -117,7 +116,7 @@ impl Certificates {
             info.push((labels, 1.0));
         }
         if let Some(expires) = others {
-            let [namespace, host, secret, identifier] = [(); 4].map(|()| Label::other());
+            let [namespace, host, secret, identifier] = Label::others();
             let labels = [namespace, self.class.clone(), host, secret, identifier];
             expire.push((labels, expires));
         }
@@ -172,7 +171,6 @@ mod tests {
     use sluice_ir::{HostTls, Sensitive, ServerName};
 
     use super::*;
-    use crate::fixture::text;
 
     fn self_signed() -> String {
         let names = vec!["a.example".to_owned()];
@@ -211,7 +209,7 @@ mod tests {
             "ssl_expire_time_seconds{{class=\"c\",host=\"a.example\",identifier=\"-{serial}\",namespace=\"shop\",\
              secret_name=\"tls\"}}"
         );
-        let page = text(&registry);
+        let page = registry.text();
         assert!(page.contains(&expire), "{page}");
         assert!(
             page.contains("public_key_algorithm=\"")
@@ -226,12 +224,12 @@ mod tests {
         };
         config.secrets.insert(id, value);
         certificates.refresh(&config);
-        let page = text(&registry);
+        let page = registry.text();
         assert!(page.contains(&renewed) && !page.contains(&serial), "{page}");
 
         config.tls.clear();
         certificates.refresh(&config);
-        assert!(!text(&registry).contains("a.example"));
+        assert!(!registry.text().contains("a.example"));
     }
 
     #[test]
@@ -264,8 +262,8 @@ mod tests {
             (labels, f64::from(10_000 - number))
         });
         certificates.show(hosts.collect());
-        let page = text(&registry);
-        assert!((MOST / 10 * 9..MOST + 2_000).contains(&page.len()));
+        let (page, most) = (registry.text(), budget::CERTIFICATES);
+        assert!((most / 10 * 9..most + 2_000).contains(&page.len()));
         let rest = page.lines().find(|line| line.contains("host=\"_other\""));
         assert!(rest.is_some_and(|line| line.ends_with(" 6001")), "{rest:?}");
     }

@@ -1,31 +1,28 @@
-//! The controller's own work: publications, rejections, reports, and Ingresses without endpoints.
+//! The controller's own work: publications, rejections and reports.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::IpAddr;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use prometheus::{Gauge, IntCounter, Opts};
-use sluice_ir::{Backend, Config};
-use sluice_translate::{Kind, ObjectKey, Snapshot, Updated, ids};
+use prometheus::{Gauge, IntCounter};
+use sluice_ir::Config;
+use sluice_translate::{ObjectKey, Snapshot, Updated};
 use sluice_xds::RouteCache;
 use sluice_xds::render::balances_natively;
 use sluice_xds_server::Store;
 
+use super::budget;
 use super::label::Label;
 use super::registry::Registry;
-use super::series::{Family, Limit, PREFIX, Series};
+use super::series::{Family, Limit, Series};
 use sluice_state::View;
-
-/// Bytes of the page for each gauge with names of objects: some 1,500 of them.
-pub(super) const ROOM: usize = 500_000;
 
 /// The controller's own metrics. The handles are shared with the registry.
 #[derive(Clone)]
-pub struct Controller(Arc<Families>);
+pub struct Controller(Arc<Inner>);
 
-struct Families {
+struct Inner {
     config_hash: Gauge,
     last_successful: Gauge,
     last_successful_time: Gauge,
@@ -34,9 +31,7 @@ struct Families {
     /// nginx rejected its last configuration, and serves the one before.
     refused: AtomicBool,
     unwritten: AtomicBool,
-    orphan_ingress: Series<3, f64>,
     held_ingress: Series<2, f64>,
-    unhealthy: Series<2, f64>,
     reports: Series<2, f64>,
     routes: Series<1, f64>,
     data_planes: Series<1, f64>,
@@ -48,31 +43,29 @@ struct Families {
 
 impl Controller {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let gauge =
-            |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
-        let counter =
-            |name: &str, help: &str| register(registry, IntCounter::with_opts(opts(name, help))?);
         build_info(registry)?;
-        Ok(Controller(Arc::new(Families {
-            config_hash: gauge("config_hash", "Hash of the configuration that is published")?,
-            last_successful: gauge(
+        Ok(Controller(Arc::new(Inner {
+            config_hash: registry
+                .gauge("config_hash", "Hash of the configuration that is published")?,
+            last_successful: registry.gauge(
                 "config_last_reload_successful",
                 "Whether every data plane has accepted the last configuration",
             )?,
-            last_successful_time: gauge(
+            last_successful_time: registry.gauge(
                 "config_last_reload_successful_timestamp_seconds",
                 "Time of the last configuration that was published",
             )?,
-            success: counter(
+            success: registry.counter(
                 "success",
                 "Whole configurations that were published; of nginx, reloads",
             )?,
-            errors: errors_counter(registry)?,
+            errors: registry.counter(
+                "errors",
+                "Configurations that a data plane refused, or whose files could not be written",
+            )?,
             refused: AtomicBool::new(false),
             unwritten: AtomicBool::new(false),
-            orphan_ingress: orphan_gauge(registry)?,
             held_ingress: held_gauge(registry)?,
-            unhealthy: unhealthy_gauge(registry)?,
             reports: Series::gauge(
                 registry,
                 "reports",
@@ -81,15 +74,15 @@ impl Controller {
             )?,
             routes: routes_gauge(registry)?,
             data_planes: data_planes_gauge(registry)?,
-            translated: counter(
+            translated: registry.counter(
                 "translated_ingresses_total",
                 "Ingresses that were translated because something they depend on has changed",
             )?,
-            resolved: counter(
+            resolved: registry.counter(
                 "resolved_backends_total",
                 "Backends that were looked up among Services and endpoints",
             )?,
-            rendered: counter(
+            rendered: registry.counter(
                 "rendered_hosts_total",
                 "Hosts of which the routes were made again for Envoy",
             )?,
@@ -111,17 +104,17 @@ impl Controller {
 
     /// A whole configuration has been published; with nginx: it has reloaded.
     pub fn published(&self, content: u128) {
-        let families = &self.0;
+        let inner = &self.0;
         // A float holds integers up to 2^53; a shorter hash is as good a hash.
         let short = u32::try_from(content & u128::from(u32::MAX)).unwrap_or_default();
-        families.config_hash.set(f64::from(short));
+        inner.config_hash.set(f64::from(short));
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        families.last_successful_time.set(now.as_secs_f64());
-        families.refused.store(false, Ordering::Release);
+        inner.last_successful_time.set(now.as_secs_f64());
+        inner.refused.store(false, Ordering::Release);
         // Last, so that a reader who sees it counted sees the rest.
-        families.success.inc();
+        inner.success.inc();
     }
 
     /// nginx has been reloaded, for this reason.
@@ -146,38 +139,26 @@ impl Controller {
 
     /// These Ingresses have something that a data plane refuses.
     pub fn held(&self, ingresses: &BTreeSet<ObjectKey>) {
-        let held = ingresses.iter().map(|key| (labels(key), 1.0));
+        let held = ingresses.iter().map(|key| (Label::of_object(key), 1.0));
         self.0.held_ingress.show(held);
     }
 
     /// Brings up to date what is read off others.
     pub(super) fn refresh(&self, view: &View, store: &Store) {
-        let families = &self.0;
+        let inner = &self.0;
         let refused =
-            families.refused.load(Ordering::Acquire) || families.unwritten.load(Ordering::Acquire);
+            inner.refused.load(Ordering::Acquire) || inner.unwritten.load(Ordering::Acquire);
         let accepted = view.progress().is_published() && !refused && store.refusals().is_empty();
-        families.last_successful.set(f64::from(u8::from(accepted)));
-        families
+        inner.last_successful.set(f64::from(u8::from(accepted)));
+        let refusals = store.stats().nacks;
+        inner
             .errors
-            .inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
+            .inc_by(refusals.saturating_sub(inner.errors.get()));
         let snapshot = view.snapshot();
-        families.orphan_ingress.show(orphans(&snapshot));
-        families.routes.show(routes(snapshot.config()));
-        families.unhealthy.show(unhealthy(&snapshot));
-        families.data_planes.show(data_planes(store));
-        families.reports.show(reports(&snapshot));
+        inner.routes.show(routes(snapshot.config()));
+        inner.data_planes.show(data_planes(store));
+        inner.reports.show(reports(&snapshot));
     }
-}
-
-/// Those of an object that is named.
-fn labels(key: &ObjectKey) -> [Label; 2] {
-    [Label::of(&key.namespace), Label::of(&key.name)]
-}
-
-/// Of objects that tenants name.
-fn by_name() -> Limit<2> {
-    let rest = |_: &[Label; 2]| [Label::other(), Label::other()];
-    Limit::new(ROOM, |[namespace, _]| namespace, rest)
 }
 
 fn reports(snapshot: &Snapshot) -> HashMap<[Label; 2], f64> {
@@ -190,39 +171,16 @@ fn reports(snapshot: &Snapshot) -> HashMap<[Label; 2], f64> {
     all
 }
 
-fn errors_counter(registry: &Registry) -> prometheus::Result<IntCounter> {
-    let help = "Configurations that a data plane refused, or whose files could not be written";
-    register(registry, IntCounter::with_opts(opts("errors", help))?)
-}
-
 fn reloads_counter(registry: &Registry) -> prometheus::Result<Series<1, u64>> {
     let help = "Reloads of nginx, by the reason for them";
     let reloads = Family::counter("nginx_reloads_total", help, |reloads| Some(*reloads));
     Series::register(registry, ["reason"], vec![reloads])
 }
 
-fn orphan_gauge(registry: &Registry) -> prometheus::Result<Series<3, f64>> {
-    let help = "1 for an Ingress that leads to no Service, or to one without endpoints";
-    let labels = ["namespace", "ingress", "type"];
-    let gauge = Series::gauge(registry, "orphan_ingress", help, labels)?;
-    Ok(gauge.limited(Limit::new(
-        ROOM,
-        |[namespace, ..]| namespace,
-        |[_, _, kind]| [Label::other(), Label::other(), kind.clone()],
-    )))
-}
-
 fn held_gauge(registry: &Registry) -> prometheus::Result<Series<2, f64>> {
     let help = "1 for an Ingress of which a data plane refuses something, which is held back";
     let gauge = Series::gauge(registry, "refused_ingress", help, ["namespace", "ingress"])?;
-    Ok(gauge.limited(by_name()))
-}
-
-fn unhealthy_gauge(registry: &Registry) -> prometheus::Result<Series<2, f64>> {
-    let help = "Endpoints of a Service that fail their health checks";
-    let labels = ["namespace", "service"];
-    let gauge = Series::gauge(registry, "unhealthy_endpoints", help, labels)?;
-    Ok(gauge.limited(by_name()))
+    Ok(gauge.limited(Limit::by_namespace(budget::OBJECTS)))
 }
 
 fn routes_gauge(registry: &Registry) -> prometheus::Result<Series<1, f64>> {
@@ -259,76 +217,15 @@ fn routes(config: &Config) -> [([Label; 1], f64); 2] {
         .map(|(balancing, routes)| ([Label::of(balancing)], routes.len() as f64))
 }
 
-/// Ports of a Service, and ways to speak to them, have the same endpoints.
-fn unhealthy(snapshot: &Snapshot) -> impl Iterator<Item = ([Label; 2], f64)> {
-    let mut all: BTreeMap<ObjectKey, BTreeSet<IpAddr>> = BTreeMap::new();
-    let checked = snapshot.config().backends.iter();
-    for (id, backend) in checked.filter(|(_, backend)| backend.health.check.is_some()) {
-        let plain = backend.variant_of.as_ref().unwrap_or(id);
-        let failing = backend
-            .endpoints
-            .iter()
-            .filter(|endpoint| endpoint.unhealthy);
-        let failing: Vec<IpAddr> = failing.map(|endpoint| endpoint.address.ip()).collect();
-        if let Some((service, _)) = ids::service_of(plain)
-            && !failing.is_empty()
-        {
-            all.entry(service).or_default().extend(failing);
-        }
-    }
-    all.into_iter()
-        .map(|(service, failing)| (labels(&service), failing.len() as f64))
-}
-
-fn orphans(snapshot: &Snapshot) -> HashMap<[Label; 3], f64> {
-    let mut all = HashMap::new();
-    let mut add = |key: &ObjectKey, kind: &str| {
-        let [namespace, ingress] = labels(key);
-        all.insert([namespace, ingress, Label::of(kind)], 1.0);
-    };
-    for report in snapshot.reports() {
-        if report
-            .missing
-            .as_ref()
-            .is_some_and(|missing| missing.kind == Kind::Service)
-        {
-            add(&report.object.key, "no-service");
-        }
-    }
-    let config = snapshot.config();
-    for route in config.routes() {
-        let Some(backend) = route.primary_backend() else {
-            continue;
-        };
-        let leads_nowhere = |backend: &Arc<Backend>| backend.endpoints.is_empty();
-        let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
-        if let Some(key) = snapshot.owner(&route.id).filter(|_| is_empty) {
-            add(key, "no-endpoint");
-        }
-    }
-    all
-}
-
 fn build_info(registry: &Registry) -> prometheus::Result<()> {
-    let opts = opts(
+    let opts = Registry::opts(
         "build_info",
         "A constant 1, labelled with what this program was built from",
     )
     .const_label("release", env!("CARGO_PKG_VERSION"))
     .const_label("build", option_env!("SLUICE_BUILD").unwrap_or("unknown"))
     .const_label("repository", env!("CARGO_PKG_NAME"));
-    register(registry, Gauge::with_opts(opts)?)?.set(1.0);
-    Ok(())
-}
-
-pub(super) fn opts(name: &str, help: &str) -> Opts {
-    Opts::new(format!("{PREFIX}_{name}"), help)
-}
-
-pub(super) fn register<C>(registry: &Registry, collector: C) -> prometheus::Result<C>
-where
-    C: prometheus::core::Collector + Clone + 'static,
-{
-    registry.register(Box::new(collector.clone()))?;
-    Ok(collector)
+    let info = Gauge::with_opts(opts)?;
+    info.set(1.0);
+    registry.register(Box::new(info))
 }

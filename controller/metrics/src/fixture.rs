@@ -6,11 +6,10 @@ use std::time::Duration;
 use clap::Parser;
 use serde_json::{Value, json};
 use sluice_state::View;
-use sluice_translate::{Object, Options, translate};
+use sluice_translate::{Object, ObjectKey, Options, translate};
 use sluice_xds_server::AccessLogEntry;
 
 use crate::MetricsFlags;
-use crate::registry::Registry;
 
 #[derive(Parser)]
 struct Line {
@@ -64,33 +63,35 @@ pub(crate) fn request(route: &str) -> AccessLogEntry {
     }
 }
 
-/// Requests to all routes of these namespaces: whatever methods and statuses there are.
-pub(crate) fn flood(view: &View, namespaces: &[&str]) -> Vec<AccessLogEntry> {
+/// Routes of the Ingresses that are meant.
+pub(crate) fn route_ids(view: &View, is_meant: impl Fn(&ObjectKey) -> bool) -> Vec<String> {
     let snapshot = view.snapshot();
     let routes = snapshot.config().routes();
-    let routes = routes.filter(|route| {
-        let owner = snapshot.owner(&route.id);
-        owner.is_some_and(|owner| namespaces.contains(&&*owner.namespace))
-    });
+    let routes = routes.filter(|route| snapshot.owner(&route.id).is_some_and(&is_meant));
+    routes.map(|route| route.id.as_str().to_owned()).collect()
+}
+
+/// Requests to all routes of these namespaces.
+pub(crate) fn flood(view: &View, namespaces: &[&str]) -> Vec<AccessLogEntry> {
+    let routes = route_ids(view, |owner| namespaces.contains(&&*owner.namespace));
+    routes.iter().flat_map(|route| flood_of(route)).collect()
+}
+
+/// Requests to one: whatever methods and statuses there are.
+pub(crate) fn flood_of(route: &str) -> Vec<AccessLogEntry> {
     let mut all = Vec::new();
-    for route in routes {
-        for status in (0..600).filter(|status| status % 100 < 12) {
-            for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
-                let time = Some(Duration::from_millis(30));
-                all.push(AccessLogEntry {
-                    method,
-                    status,
-                    connecting: time,
-                    to_header: time,
-                    to_end: time,
-                    ..request(route.id.as_str())
-                });
-            }
+    for status in (0..600).filter(|status| status % 100 < 12) {
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
+            let time = Some(Duration::from_millis(30));
+            all.push(AccessLogEntry {
+                method,
+                status,
+                connecting: time,
+                to_header: time,
+                to_end: time,
+                ..request(route)
+            });
         }
     }
     all
-}
-
-pub(crate) fn text(registry: &Registry) -> String {
-    registry.text()
 }

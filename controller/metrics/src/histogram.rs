@@ -53,13 +53,7 @@ mod tests {
 
     fn written(histogram: &Histogram) -> String {
         let (mut text, bounds) = (Text::default(), ["1".to_owned(), "2".to_owned()]);
-        let mut family = FamilyText {
-            text: &mut text,
-            name: "n",
-            help: "h",
-            kind: "histogram",
-            has_header: true,
-        };
+        let mut family = text.family("n", "h", "histogram");
         histogram.write(&bounds, "a=\"b\"", &mut family);
         String::from_utf8(text.into_chunks().concat()).unwrap()
     }
@@ -72,13 +66,15 @@ mod tests {
             histogram.observe(&[1.0, 2.0], value);
         }
         let text = written(&histogram);
-        let expected = r#"n_bucket{a="b",le="1"} 2
+        let expected = r#"# HELP n h
+# TYPE n histogram
+n_bucket{a="b",le="1"} 2
 n_bucket{a="b",le="2"} 3
 n_bucket{a="b",le="+Inf"} 4
 n_sum{a="b"} 12
 n_count{a="b"} 4
 "#;
         assert_eq!(text, expected);
-        assert_eq!(text.lines().count(), lines(2));
+        assert_eq!(text.lines().count(), 2 + lines(2));
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use sluice_translate::ObjectKey;
 
 /// Bytes of a label. Names of objects have up to 253.
 const LONGEST: usize = 256;
@@ -31,9 +32,19 @@ impl Label {
         Label(Arc::from(short))
     }
 
+    /// Namespace and name of an object.
+    pub(super) fn of_object(key: &ObjectKey) -> [Self; 2] {
+        [Label::of(&key.namespace), Label::of(&key.name)]
+    }
+
     /// That of everything beyond a limit.
     pub(super) fn other() -> Self {
         Label::of(OTHER)
+    }
+
+    /// So many of them.
+    pub(super) fn others<const N: usize>() -> [Self; N] {
+        [(); N].map(|()| Label::other())
     }
 
     pub(super) fn as_str(&self) -> &str {

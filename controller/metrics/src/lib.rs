@@ -6,16 +6,18 @@
 //!   nginx's request log, followed --> requests.rs ---------------+
 //!   nginx's span log, exported --> spans.rs ---------------------+
 //!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> registry.rs --> text.rs --> pages.rs
-//!   View (translation) --read--> controller.rs, certificates.rs --+
+//!   View (translation) --read--> controller.rs, objects.rs -------+
+//!                                certificates.rs ----------------+
 //!   Lease --watched--> election.rs --------------------------------+
 //! ```
 //!
 //! Counters are kept here; gauges that can be read elsewhere are read at each scrape. Tenants write labels: what one may hold
-//! (label.rs) and the part of a page that those of a namespace may take (room.rs) is limited, and so is what scrapes cost
-//! (shared_answer.rs, pages.rs).
+//! (label.rs), the part of a page for each metric (budget.rs) and what of that one namespace may take (room.rs) are limited, and so
+//! is what scrapes cost (pages.rs).
 
 mod admission;
 mod buckets;
+mod budget;
 mod certificates;
 mod controller;
 mod data_plane;
@@ -25,12 +27,12 @@ mod fixture;
 mod flags;
 mod histogram;
 mod label;
+mod objects;
 mod pages;
 mod registry;
 mod requests;
 mod room;
 mod series;
-mod shared_answer;
 mod spans;
 mod text;
 
@@ -50,12 +52,12 @@ pub use data_plane::{DataPlane, DataPlaneMetrics, Running};
 pub use flags::MetricsFlags;
 pub use pages::{Page, SharedPage};
 pub use requests::Requests;
-pub use shared_answer::SharedAnswer;
 pub use spans::Spans;
 
 use certificates::Certificates;
 use election::Leadership;
 use label::Label;
+use objects::Objects;
 use registry::Registry;
 use sluice_state::View;
 use text::Text;
@@ -105,6 +107,7 @@ struct Inner {
     /// Without: the process, and certificates, which have a namespace and a class of their own.
     common: Registry,
     controller: Controller,
+    objects: Objects,
     admission: Admission,
     certificates: Certificates,
     leadership: Leadership,
@@ -130,6 +133,7 @@ impl Metrics {
         let common = Registry::default();
         common.register(Box::new(ProcessCollector::for_self()))?;
         let controller = Controller::register(&own)?;
+        let objects = Objects::register(&own)?;
         let admission = Admission::register(&own)?;
         let certificates = Certificates::register(&common, identity)?;
         let leadership = Leadership::register(&own)?;
@@ -142,6 +146,7 @@ impl Metrics {
             own,
             common,
             controller,
+            objects,
             admission,
             certificates,
             leadership,
@@ -201,7 +206,9 @@ impl Inner {
     /// From what is read off others to the text: pages are made one at a time.
     fn chunks(&self) -> Vec<Bytes> {
         self.controller.refresh(&self.view, &self.store);
-        self.certificates.refresh(self.view.snapshot().config());
+        let snapshot = self.view.snapshot();
+        self.objects.refresh(&snapshot);
+        self.certificates.refresh(snapshot.config());
         self.leadership.refresh();
         self.requests.iter().for_each(Requests::refresh);
         let mut text = Text::default();

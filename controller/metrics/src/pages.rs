@@ -1,6 +1,7 @@
 //! Pages that are made once for all who ask, and read by each client at its own pace.
 //!
-//! A page may be large, and a client may take a byte of it every few seconds. What is kept for such clients is limited in bytes.
+//! A page may be large, and a client may take a byte of it every few seconds. What is kept for such clients is limited in bytes: those
+//! of one page of the controller's.
 //! While they hold too much, everybody gets the last page once more, and of the others those are closed that nobody was given for
 //! a while: whoever reads at a fair pace reads all of it.
 
@@ -13,15 +14,14 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
+use sluice_tasks::SharedAnswer;
 use tokio::time::Instant;
 
-use crate::shared_answer::SharedAnswer;
+use crate::budget::PAGE;
 use crate::text::CHUNK;
 
 /// The content type of Prometheus' own text format.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// Bytes of pages that are read beside a new one. A page of the controller's has no more (`tests.rs` fills one).
-pub(crate) const MOST: usize = 24 << 20;
 /// A page is its reader's for so long, however many others ask. Longer than Prometheus waits by default.
 const READ_WITHIN: Duration = Duration::from_secs(15);
 
@@ -72,7 +72,7 @@ impl SharedPage {
         let compute = || {
             let (pages, parts) = (self.pages.clone(), make());
             async move {
-                if let Some(page) = pages.last_again(Instant::now()) {
+                if let Some(page) = pages.make_room(Instant::now()) {
                     return Ok(page);
                 }
                 let parts = parts.await?;
@@ -95,19 +95,19 @@ impl Pages {
         page
     }
 
-    /// Makes room for another one. The last page: there is none.
-    fn last_again(&self, now: Instant) -> Option<Page> {
+    /// Makes room for a new page. `Some`: there is none, and this one is given again.
+    fn make_room(&self, now: Instant) -> Option<Page> {
         let mut pages = self.lock();
         pages.retain(Kept::is_read);
         let mut held: usize = pages.iter().map(Kept::len).sum();
-        while held > MOST
+        while held > PAGE
             && let Some(closed) = pages.pop_front_if(|oldest| now >= oldest.given + READ_WITHIN)
         {
             held -= closed.len();
         }
         // One that is larger than all may be is not the last for ever.
         let is_alone = pages.len() == 1;
-        let last = pages.back_mut().filter(|_| held > MOST)?;
+        let last = pages.back_mut().filter(|_| held > PAGE)?;
         if is_alone && now >= last.made + READ_WITHIN {
             return None;
         }
@@ -212,7 +212,7 @@ mod tests {
         let (mut given, mut most) = (Vec::new(), 0);
         for second in 0..seconds {
             let now = begin + Duration::from_secs(second);
-            let again = pages.last_again(now);
+            let again = pages.make_room(now);
             let new = || pages.add([Bytes::from(vec![0; len])], now);
             given.push(again.unwrap_or_else(new));
             let kept: usize = pages.lock().iter().map(Kept::len).sum();
@@ -228,13 +228,13 @@ mod tests {
 
     #[test]
     fn what_slow_readers_hold_is_limited_in_bytes_and_each_has_its_time() {
-        for len in [MOST, MOST / 3, MOST / 100, MOST * 2] {
+        for len in [PAGE, PAGE / 3, PAGE / 100, PAGE * 2] {
             let (given, most) = ask_for(100, len);
-            assert!(most <= MOST.max(len) * 2, "{len}: {most} bytes");
+            assert!(most <= PAGE.max(len) * 2, "{len}: {most} bytes");
             let is_gone = |page: &&Page| (*page).clone().next().unwrap().is_err();
             let gone = given.iter().filter(is_gone).count();
             // Once a page's time is over there is a new one.
-            assert!(gone > 0 || most < MOST, "{len}");
+            assert!(gone > 0 || most < PAGE, "{len}");
             let same = |page: &Page| given.iter().filter(|it| it.is_same(page)).count();
             let longest = given.iter().map(same).max().unwrap();
             assert!(longest as u64 <= READ_WITHIN.as_secs(), "{len}: {longest}");
@@ -247,10 +247,10 @@ mod tests {
         let slow: Vec<Page> = (0..3)
             .map(|_| pages.add([Bytes::from(vec![0; 3])], now))
             .collect();
-        assert!(pages.last_again(now).is_none());
+        assert!(pages.make_room(now).is_none());
         assert_eq!(pages.lock().len(), 3);
         drop(slow);
-        assert!(pages.last_again(now).is_none());
+        assert!(pages.make_room(now).is_none());
         assert_eq!(pages.lock().len(), 0);
     }
 }

@@ -1,27 +1,30 @@
 //! Metrics that are shown together, with labels that all of them have.
 //!
-//! Series are written from their tables. Metrics without labels of tenants are the `prometheus` crate's.
+//! Series are written from their rows. Metrics without labels of tenants are the `prometheus` crate's.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use prometheus::core::Collector;
-use prometheus::{Error, TextEncoder};
+use prometheus::{Error, Gauge, IntCounter, Opts, TextEncoder};
 use tracing::warn;
 
 use super::text::Text;
+
+/// The names of all metrics begin with this and `_`.
+pub(super) const PREFIX: &str = "nginx_ingress_controller";
 
 /// All metrics of a page with the same labels of their own.
 #[derive(Default)]
 pub(super) struct Registry {
     single: prometheus::Registry,
-    tables: Mutex<Vec<Box<dyn Table>>>,
+    families: Mutex<Vec<Box<dyn Families>>>,
     labels: Vec<(String, String)>,
 }
 
 /// Families that are read off the same rows.
-pub(super) trait Table: Send {
-    /// Of its families, whole.
+pub(super) trait Families: Send {
+    /// Of all of them, whole.
     fn names(&self) -> Vec<String>;
 
     fn write(&self, text: &mut Text);
@@ -33,7 +36,7 @@ impl Registry {
         Ok(Registry {
             labels: labels.clone().into_iter().collect(),
             single: prometheus::Registry::new_custom(None, Some(labels))?,
-            tables: Mutex::default(),
+            families: Mutex::default(),
         })
     }
 
@@ -41,18 +44,37 @@ impl Registry {
         &self.labels
     }
 
+    /// A metric with the prefix of all.
+    pub(super) fn opts(name: &str, help: &str) -> Opts {
+        Opts::new(format!("{PREFIX}_{name}"), help)
+    }
+
+    /// A new gauge without labels of its own.
+    pub(super) fn gauge(&self, name: &str, help: &str) -> prometheus::Result<Gauge> {
+        let gauge = Gauge::with_opts(Self::opts(name, help))?;
+        self.register(Box::new(gauge.clone()))?;
+        Ok(gauge)
+    }
+
+    /// A new counter without labels of its own.
+    pub(super) fn counter(&self, name: &str, help: &str) -> prometheus::Result<IntCounter> {
+        let counter = IntCounter::with_opts(Self::opts(name, help))?;
+        self.register(Box::new(counter.clone()))?;
+        Ok(counter)
+    }
+
     pub(super) fn register(&self, collector: Box<dyn Collector>) -> prometheus::Result<()> {
         self.single.register(collector)
     }
 
-    pub(super) fn add(&self, table: Box<dyn Table>) -> prometheus::Result<()> {
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let names = table.names();
-        let known = |table: &Box<dyn Table>| table.names().iter().any(|name| names.contains(name));
-        if tables.iter().any(known) {
+    pub(super) fn add(&self, new: Box<dyn Families>) -> prometheus::Result<()> {
+        let mut all = self.families.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = new.names();
+        let known = |one: &Box<dyn Families>| one.names().iter().any(|name| names.contains(name));
+        if all.iter().any(known) {
             return Err(Error::AlreadyReg);
         }
-        tables.push(table);
+        all.push(new);
         Ok(())
     }
 
@@ -62,8 +84,8 @@ impl Registry {
             Ok(single) => text.append(&single),
             Err(error) => warn!("metrics: {error}"),
         }
-        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        tables.iter().for_each(|table| table.write(text));
+        let all = self.families.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().for_each(|families| families.write(text));
     }
 
     /// All of it at once.

@@ -6,7 +6,7 @@
 //!
 //! Labels come from the configuration, not from requests: host and path are those of the rule. Requests that no Ingress takes
 //! are not counted. The part of the page that they may take is limited (series.rs, room.rs). A line is short and a histogram is
-//! long, so each has a table of its own: there are more label sets with a count than with a duration, and more with a duration
+//! long, so each has series of its own: there are more label sets with a count than with a duration, and more with a duration
 //! than with all histograms. Beyond these, histograms are of all statuses and methods of a path, and then of everything.
 
 mod status;
@@ -19,10 +19,11 @@ use sluice_translate::{Snapshot, ids};
 use sluice_xds_server::AccessLogEntry;
 
 use super::buckets::{Buckets, HistogramBuckets};
+use super::budget;
 use super::histogram::Histogram;
 use super::label::Label;
-use super::registry::Registry;
-use super::series::{Family, Limit, PREFIX, Series};
+use super::registry::{PREFIX, Registry};
+use super::series::{Family, Limit, Series};
 use crate::flags::MetricsFlags;
 use sluice_state::View;
 
@@ -37,15 +38,8 @@ const LABELS: [&str; 8] = [
     "host",
 ];
 
-/// Bytes of the page for counts: 17,000 label sets of 200 bytes.
-const COUNTS: usize = 5_000_000;
-/// For durations of label sets of their own, and as much for those of paths.
-const DURATIONS: usize = 3_000_000;
-/// For all other histograms, the same.
-const DETAILS: usize = 3_300_000;
-
 type Labels = [Label; LABELS.len()];
-type Table<M> = Series<{ LABELS.len() }, M>;
+type RequestSeries<M> = Series<{ LABELS.len() }, M>;
 
 /// The handles are shared with the registry.
 #[derive(Clone)]
@@ -56,9 +50,9 @@ struct Inner {
     per_host: bool,
     status_classes: bool,
     buckets: HistogramBuckets,
-    counts: Table<u64>,
-    durations: Table<Histogram>,
-    details: Table<Details>,
+    counts: RequestSeries<u64>,
+    durations: RequestSeries<Histogram>,
+    details: RequestSeries<Details>,
 }
 
 /// The rest of what is measured of requests with the same labels.
@@ -102,17 +96,17 @@ impl Requests {
     ) -> prometheus::Result<Self> {
         let buckets = flags.buckets.clone();
         let (of_counts, of_durations, of_details) = (
-            Limit::new(COUNTS, namespace, status_and_method),
-            of_histograms(DURATIONS),
-            of_histograms(DETAILS),
+            Limit::new(budget::REQUESTS, namespace, status_and_method),
+            of_histograms(budget::DURATIONS),
+            of_histograms(budget::DETAILS),
         );
         Ok(Requests(Arc::new(Inner {
             view,
             per_host: flags.metrics_per_host,
             status_classes: flags.report_status_classes,
-            counts: table(registry, flags, counts(), of_counts)?,
-            durations: table(registry, flags, durations(&buckets), of_durations)?,
-            details: table(registry, flags, details(&buckets), of_details)?,
+            counts: series(registry, flags, counts(), of_counts)?,
+            durations: series(registry, flags, durations(&buckets), of_durations)?,
+            details: series(registry, flags, details(&buckets), of_details)?,
             buckets,
         })))
     }
@@ -137,12 +131,12 @@ impl Requests {
         let inner = &self.0;
         let snapshot = inner.view.snapshot();
         let owners = snapshot.owners().into_iter();
-        let owners: HashSet<(Label, Label)> = owners
-            .map(|key| (Label::of(&key.namespace), Label::of(&key.name)))
-            .chain([(Label::other(), Label::other())])
+        let owners: HashSet<[Label; 2]> = owners
+            .map(Label::of_object)
+            .chain([Label::others()])
             .collect();
         let is_there = |[_, _, _, namespace, ingress, ..]: &Labels| {
-            owners.contains(&(namespace.clone(), ingress.clone()))
+            owners.contains(&[namespace.clone(), ingress.clone()])
         };
         inner.counts.retain(is_there);
         inner.durations.retain(is_there);
@@ -156,7 +150,7 @@ fn namespace([_, _, _, namespace, ..]: &Labels) -> &Label {
 
 /// Labels of requests of which no more is said: few, as only the data plane says which methods there are.
 fn status_and_method([status, method, ..]: &Labels) -> Labels {
-    let [path, namespace, ingress, service, canary, host] = [(); 6].map(|()| Label::other());
+    let [path, namespace, ingress, service, canary, host] = Label::others();
     let (status, method) = (status.clone(), method.clone());
     [
         status, method, path, namespace, ingress, service, canary, host,
@@ -166,7 +160,7 @@ fn status_and_method([status, method, ..]: &Labels) -> Labels {
 /// Labels of requests of which no status and no method is said.
 fn place(labels: &Labels) -> Labels {
     let [_, _, path, namespace, ingress, service, canary, host] = labels.clone();
-    let [status, method] = [(); 2].map(|()| Label::other());
+    let [status, method] = Label::others();
     [
         status, method, path, namespace, ingress, service, canary, host,
     ]
@@ -174,19 +168,18 @@ fn place(labels: &Labels) -> Labels {
 
 /// Label sets of histograms in so many bytes, places in as many, and one for the rest.
 fn of_histograms(most: usize) -> Limit<{ LABELS.len() }> {
-    let nothing = |_: &Labels| [(); LABELS.len()].map(|()| Label::other());
-    Limit::new(most, namespace, nothing).or(most, place)
+    Limit::new(most, namespace, |_| Label::others()).or(most, place)
 }
 
-fn table<M: Default + Send + 'static>(
+fn series<M: Default + Send + 'static>(
     registry: &Registry,
     flags: &MetricsFlags,
     mut families: Vec<Family<M>>,
     limit: Limit<{ LABELS.len() }>,
-) -> prometheus::Result<Table<M>> {
+) -> prometheus::Result<RequestSeries<M>> {
     families.retain(|family| !is_excluded(family.name(), &flags.exclude_socket_metrics));
-    let table = Series::register(registry, LABELS, families)?;
-    Ok(table.limited(limit))
+    let series = Series::register(registry, LABELS, families)?;
+    Ok(series.limited(limit))
 }
 
 fn counts() -> Vec<Family<u64>> {

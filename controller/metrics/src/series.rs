@@ -16,11 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::histogram::{self, Histogram};
 use super::label::Label;
-use super::registry::{self, Registry};
+use super::registry::{self, PREFIX, Registry};
 use super::text::{self, FamilyText, Text};
 pub(super) use limit::Limit;
 
-pub(super) const PREFIX: &str = "nginx_ingress_controller";
 /// Rows that are written while nobody can count.
 const ROWS_AT_ONCE: usize = 32;
 /// Bytes of a line beside its labels and the name of the metric: `_bucket`, `le` and a number of eight digits.
@@ -40,9 +39,9 @@ pub(super) struct Family<M> {
 type Write<M> = dyn Fn(&M, &str, &mut FamilyText<'_>) + Send + Sync;
 
 /// Rows by labels. The handles are shared with the registry.
-pub(super) struct Series<const N: usize, M>(Arc<Table<N, M>>);
+pub(super) struct Series<const N: usize, M>(Arc<Inner<N, M>>);
 
-struct Table<const N: usize, M> {
+struct Inner<const N: usize, M> {
     names: [&'static str; N],
     /// Those of the registry.
     common: OnceLock<Vec<(String, String)>>,
@@ -142,7 +141,7 @@ impl<const N: usize, M: Default + Send + 'static> Series<N, M> {
     }
 
     pub(super) fn new(names: [&'static str; N], families: Vec<Family<M>>) -> Self {
-        Series(Arc::new(Table {
+        Series(Arc::new(Inner {
             names,
             common: OnceLock::new(),
             families,
@@ -238,7 +237,7 @@ impl<const N: usize, M: Default> Rows<N, M> {
     }
 }
 
-impl<const N: usize, M> Table<N, M> {
+impl<const N: usize, M> Inner<N, M> {
     fn rows(&self) -> MutexGuard<'_, Rows<N, M>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -254,13 +253,7 @@ impl<const N: usize, M> Table<N, M> {
     /// A few rows at a time: who counts does not wait for a page.
     fn write_family(&self, family: &Family<M>, all: &[[Label; N]], text: &mut Text) {
         let name = format!("{PREFIX}_{}", family.name);
-        let mut lines = FamilyText {
-            text,
-            name: &name,
-            help: family.help,
-            kind: family.kind,
-            has_header: false,
-        };
+        let mut lines = text.family(&name, family.help, family.kind);
         for some in all.chunks(ROWS_AT_ONCE) {
             let rows = self.rows();
             for labels in some {
@@ -272,7 +265,7 @@ impl<const N: usize, M> Table<N, M> {
     }
 }
 
-impl<const N: usize, M: Send> registry::Table for Series<N, M> {
+impl<const N: usize, M: Send> registry::Families for Series<N, M> {
     fn names(&self) -> Vec<String> {
         let families = self.0.families.iter();
         families

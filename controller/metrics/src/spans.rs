@@ -2,7 +2,6 @@
 
 use prometheus::IntCounter;
 
-use super::controller::{opts, register};
 use super::registry::Registry;
 
 /// Counters of spans. The handles are shared with the registry.
@@ -14,14 +13,12 @@ pub struct Spans {
 
 impl Spans {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let counter =
-            |name: &str, help: &str| register(registry, IntCounter::with_opts(opts(name, help))?);
         Ok(Spans {
-            sent: counter(
+            sent: registry.counter(
                 "spans_sent_total",
                 "Spans of nginx's requests that the collector has taken",
             )?,
-            dropped: counter(
+            dropped: registry.counter(
                 "spans_dropped_total",
                 "Spans of nginx's requests that were dropped: too many waited for the collector, or it refused them",
             )?,

@@ -9,7 +9,7 @@ use sluice_translate::{self as translate, Kind, ObjectKey};
 use sluice_xds_server::AccessLogEntry;
 
 use super::*;
-use crate::fixture::{flags, flood, ingress, publish, request, view};
+use crate::fixture::{flags, ingress, publish, request, view};
 
 fn metrics(view: &View) -> Metrics {
     let identity = Identity {
@@ -190,43 +190,4 @@ async fn scrapes_that_come_together_are_one() {
     assert!(pages.iter().all(|page| page.is_same(first)));
 }
 
-#[tokio::test]
-async fn no_page_is_larger_than_what_is_kept_of_pages_whatever_tenants_do() {
-    let namespaces = ["a", "b", "c", "d"];
-    let long = "p".repeat(200);
-    let all = namespaces.iter().flat_map(|namespace| {
-        let long = &long;
-        (0..30).map(move |number| {
-            let (name, host) = (format!("i{number}"), format!("{namespace}{number}.test"));
-            ingress((namespace, &name), &host, &format!("/{long}"))
-        })
-    });
-    let view = view(all);
-    let metrics = metrics(&view);
-    metrics.requests().unwrap().take(&flood(&view, &namespaces));
-    let mut held = BTreeSet::new();
-    for (number, namespace) in (0..5_000).flat_map(|it| namespaces.map(|name| (it, name))) {
-        let name = format!("{long}{number}");
-        check(&metrics, namespace, &name);
-        held.insert(ObjectKey::new(namespace, name));
-    }
-    metrics.controller().held(&held);
-    let page = page(&metrics).await;
-    // Hosts with certificates, Ingresses and Services without endpoints.
-    let all = page.len() + certificates::MOST + 2 * controller::ROOM;
-    assert!((pages::MOST / 2..pages::MOST).contains(&all), "{all} bytes");
-    for family in [
-        "requests",
-        "check_success",
-        "check_errors",
-        "refused_ingress",
-    ] {
-        assert!(has(&page, family, ("_other", "_other")), "{family}");
-    }
-    let headers: Vec<&str> = page
-        .lines()
-        .filter(|line| line.starts_with("# TYPE "))
-        .collect();
-    let different: BTreeSet<&&str> = headers.iter().collect();
-    assert_eq!(headers.len(), different.len(), "a family is in one place");
-}
+mod full_page;

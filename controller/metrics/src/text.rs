@@ -18,14 +18,30 @@ pub(super) struct Text {
 
 /// A family on it. One without samples has no header.
 pub(super) struct FamilyText<'a> {
-    pub(super) text: &'a mut Text,
-    pub(super) name: &'a str,
-    pub(super) help: &'a str,
-    pub(super) kind: &'static str,
-    pub(super) has_header: bool,
+    text: &'a mut Text,
+    name: &'a str,
+    help: &'a str,
+    kind: &'static str,
+    has_header: bool,
 }
 
 impl Text {
+    /// Begins a family.
+    pub(super) fn family<'a>(
+        &'a mut self,
+        name: &'a str,
+        help: &'a str,
+        kind: &'static str,
+    ) -> FamilyText<'a> {
+        FamilyText {
+            text: self,
+            name,
+            help,
+            kind,
+            has_header: false,
+        }
+    }
+
     /// Lines that are written already.
     pub(super) fn append(&mut self, lines: &str) {
         if self.last.capacity() == 0 {
@@ -127,13 +143,7 @@ mod tests {
     fn chunks_are_whole_lines_and_no_longer_than_they_may_be() {
         let mut text = Text::default();
         let long = labels([("a", "\"".repeat(3_900).as_str())].into_iter());
-        let mut family = FamilyText {
-            text: &mut text,
-            name: "n",
-            help: "Help",
-            kind: "counter",
-            has_header: false,
-        };
+        let mut family = text.family("n", "Help", "counter");
         for number in 0..100 {
             family.sample("", &long, None, number);
         }

@@ -7,10 +7,12 @@
 //! ```
 //!
 //! Nothing else spawns (`tests/tidy`), but for servers' connections: those belong to their server, and a panic there costs
-//! one connection.
+//! one connection. Work that many ask for is done once for all of them (shared_answer.rs), and is no task: it goes on while
+//! somebody waits for it.
 
 #[cfg(debug_assertions)]
 pub mod fault;
+mod shared_answer;
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -25,6 +27,8 @@ use futures::FutureExt as _;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tracing::{debug, error};
+
+pub use shared_answer::SharedAnswer;
 
 /// A task that ends may end because of another one's panic, which is on its way: that one is the reason then.
 const SETTLE: Duration = Duration::from_millis(100);

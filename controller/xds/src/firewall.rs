@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use sluice_ir::{Config, HttpRoute, Waf};
+
+use crate::digest::digest;
 
 /// Largest body that rules look at, if they set no limit: as large as they may set it.
 const MAX_BODY: u64 = 128 << 20;
@@ -85,12 +86,7 @@ impl RuleSet {
     /// A name that other rules do not have.
     #[must_use]
     pub fn name(&self) -> String {
-        let digest = Sha256::digest(format!("{self:?}"));
-        digest
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        digest(format!("{self:?}"))
     }
 }
 

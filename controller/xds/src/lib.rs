@@ -8,6 +8,7 @@
 //! (`sluice-xds-server`).
 
 mod bootstrap;
+mod digest;
 pub mod firewall;
 mod message_json;
 mod mutual_tls;
@@ -15,16 +16,15 @@ mod probe;
 pub mod publication;
 pub mod render;
 mod rendered;
-mod routing_cache;
 mod server_name_matcher;
 mod settings;
 
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap, module_bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use probe::Probe;
+pub use publication::RoutingCache;
 pub use render::{DEFAULT_CERTIFICATE_FOR, Discovery, HTTPS, RouteCache};
 pub use rendered::RenderedResources;
-pub use routing_cache::RoutingCache;
 pub use settings::{
     BACKEND_HEADER, CLIENT_METADATA, CONNECTING_TAG, CONTROLLER_CLUSTER, COOKIE_HEADER,
     Certificate, EJECTIONS_TAG, ENDPOINT_HEADER, FilterCode, Https, ISSUER_METADATA, MODULE_NAME,

@@ -7,8 +7,8 @@
 //! ```
 
 mod https;
-mod managers;
 mod own_listener;
+mod routing_cache;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +18,9 @@ use std::time::Instant;
 use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, changed};
 
-pub(crate) use https::HttpsCache;
-pub(crate) use managers::ManagerNames;
+pub use routing_cache::RoutingCache;
 
-use crate::render::{self, HTTPS};
-use crate::routing_cache::RoutingCache;
+use crate::render;
 use crate::settings::TRACES_CLUSTER;
 use crate::{Change, FilterForm, HTTP, ResourceType, Settings, Update};
 
@@ -100,15 +98,12 @@ pub fn routing_with(
         Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
         None => update.remove(ResourceType::Listener, HTTP),
     }
-    let managers = &mut cache.managers;
     cache
         .https
-        .publish(config, settings, discovery, managers, &mut update);
+        .publish(config, settings, discovery, &mut update);
     for listener in &config.listeners {
-        own_listener::set(&mut update, listener, config, settings, managers);
+        own_listener::set(&mut update, listener, config, settings);
     }
-    let own: BTreeSet<String> = config.listeners.keys().map(own_listener::name).collect();
-    managers.retain(|name| name == HTTPS || own.contains(name), &mut update);
     for (port, stream) in &config.streams {
         match render::stream(*port, stream, &config.global, settings) {
             Some(listener) => update.put(ResourceType::Listener, &port.to_string(), &listener),

@@ -199,7 +199,6 @@ impl World {
                 );
             }
             for name in &response.removed_resources {
-                assert!(kind.tells_removals(), "{kind} {name} is said to be gone");
                 let is_there = model.wants(name) && self.machine.version(kind, name).is_some();
                 assert!(!is_there, "{kind} {name} is there, and is said to be gone");
             }
@@ -274,8 +273,7 @@ impl World {
                     "{kind} {name} is not sent"
                 );
             }
-            let taken_away = model.has.keys().filter(|_| kind.tells_removals());
-            for name in taken_away {
+            for name in model.has.keys() {
                 let kept = model.refused.get(name);
                 let kept = kept.is_some_and(|kept| kept.version.is_empty());
                 assert!(

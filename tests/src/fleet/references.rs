@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use envoy_types::pb::envoy::config::core::v3::{TransportSocket, TypedExtensionConfig};
+use envoy_types::pb::envoy::config::core::v3::TransportSocket;
 use envoy_types::pb::envoy::config::core::v3::transport_socket::ConfigType as SocketConfig;
 use envoy_types::pb::envoy::config::listener::v3::{FilterChain, Listener};
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as FilterConfig;
@@ -14,7 +14,6 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::common_tls_c
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
     CommonTlsContext, DownstreamTlsContext, UpstreamTlsContext,
 };
-use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
 
 use super::kind::Kind;
@@ -45,8 +44,7 @@ pub(super) fn of(kind: Kind, name: &str, body: &[u8]) -> Result<BTreeSet<Referen
                 found.insert((Kind::Route, std::str::from_utf8(routes)?.to_owned()));
             }
         }
-        Kind::Extension => extension(body, &mut found)?,
-        Kind::Endpoints | Kind::Route | Kind::Secret => {}
+        Kind::Endpoints | Kind::Route | Kind::Extension | Kind::Secret => {}
     }
     Ok(found)
 }
@@ -80,29 +78,16 @@ fn filter_chain(chain: &FilterChain, found: &mut BTreeSet<Reference>) -> Result<
         socket(transport, found)?;
     }
     for filter in &chain.filters {
-        match &filter.config_type {
-            Some(FilterConfig::TypedConfig(config)) => manager(config, found)?,
-            Some(FilterConfig::ConfigDiscovery(_)) => {
-                found.insert((Kind::Extension, filter.name.clone()));
-            }
-            None => {}
+        if let Some(FilterConfig::TypedConfig(any)) = &filter.config_type
+            && any.type_url == HttpConnectionManager::type_url()
+        {
+            manager(&HttpConnectionManager::decode(any.value.as_slice())?, found);
         }
     }
     Ok(())
 }
 
-/// A filter of requests leads nowhere.
-fn extension(body: &[u8], found: &mut BTreeSet<Reference>) -> Result<()> {
-    let extension = TypedExtensionConfig::decode(body).context("an extension")?;
-    let config = extension.typed_config.as_ref();
-    config.map_or(Ok(()), |config| manager(config, found))
-}
-
-fn manager(config: &Any, found: &mut BTreeSet<Reference>) -> Result<()> {
-    if config.type_url != HttpConnectionManager::type_url() {
-        return Ok(());
-    }
-    let manager = HttpConnectionManager::decode(config.value.as_slice())?;
+fn manager(manager: &HttpConnectionManager, found: &mut BTreeSet<Reference>) {
     match &manager.route_specifier {
         Some(RouteSpecifier::Rds(rds)) => {
             found.insert((Kind::Route, rds.route_config_name.clone()));
@@ -115,7 +100,6 @@ fn manager(config: &Any, found: &mut BTreeSet<Reference>) -> Result<()> {
             found.insert((Kind::Extension, filter.name.clone()));
         }
     }
-    Ok(())
 }
 
 fn socket(socket: &TransportSocket, found: &mut BTreeSet<Reference>) -> Result<()> {

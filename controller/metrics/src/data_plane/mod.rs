@@ -6,7 +6,7 @@ mod usage;
 use std::sync::Arc;
 
 use prometheus::core::Collector;
-use prometheus::{Gauge, IntCounter, Opts};
+use prometheus::{Gauge, IntCounter};
 use sluice_dataplane::{envoy, nginx};
 
 use crate::Identity;
@@ -15,8 +15,6 @@ use crate::registry::Registry;
 use crate::series::{Family, Series};
 pub use connections::Connections;
 use usage::Usage;
-
-const PREFIX: &str = "nginx_ingress_controller_nginx_process";
 
 /// The data plane that is our child, for readers.
 #[derive(Clone, Debug)]
@@ -33,7 +31,7 @@ pub struct DataPlane(Arc<Inner>);
 
 struct Inner {
     running: Option<Running>,
-    families: Families,
+    families: ProcessFamilies,
 }
 
 /// Metrics of a data plane whose controller is elsewhere.
@@ -43,7 +41,7 @@ pub struct DataPlaneMetrics {
     data_plane: DataPlane,
 }
 
-struct Families {
+struct ProcessFamilies {
     connections_total: Series<1, u64>,
     connections: Series<1, f64>,
     requests_total: IntCounter,
@@ -77,7 +75,7 @@ impl DataPlane {
     pub fn new(running: Option<Running>) -> prometheus::Result<Self> {
         Ok(DataPlane(Arc::new(Inner {
             running,
-            families: Families::new()?,
+            families: ProcessFamilies::new()?,
         })))
     }
 
@@ -127,9 +125,9 @@ impl DataPlaneMetrics {
     }
 }
 
-impl Families {
+impl ProcessFamilies {
     fn new() -> prometheus::Result<Self> {
-        let opts = |name: &str, help: &str| Opts::new(format!("{PREFIX}_{name}"), help);
+        let opts = |name: &str, help: &str| Registry::opts(&format!("nginx_process_{name}"), help);
         let gauge = |name: &str, help: &str| Gauge::with_opts(opts(name, help));
         let counter = |name: &str, help: &str| IntCounter::with_opts(opts(name, help));
         let total = Family::counter(
@@ -142,7 +140,7 @@ impl Families {
             "Connections of clients now: active, reading, writing, waiting",
         );
         let cpu = opts("cpu_seconds_total", "CPU time of the data plane");
-        Ok(Families {
+        Ok(ProcessFamilies {
             connections_total: Series::new(["state"], vec![total]),
             connections: Series::new(["state"], vec![now]),
             requests_total: counter("requests_total", "Requests of clients since the start")?,

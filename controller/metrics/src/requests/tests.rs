@@ -1,7 +1,7 @@
 use sluice_translate::{Kind, ObjectKey};
 
 use super::*;
-use crate::fixture::{flags, flood, ingress, publish, request, text};
+use crate::fixture::{flags, flood, ingress, publish, request};
 
 /// Of one Ingress.
 fn view() -> View {
@@ -17,7 +17,7 @@ fn a_request_is_counted_under_the_ingress_that_has_its_path() {
         request("a.example/shop"),
         request("nobody.example/"),
     ]);
-    let text = text(&registry);
+    let text = registry.text();
     let counted = "nginx_ingress_controller_requests{canary=\"\",host=\"a.example\",ingress=\"a\",method=\"GET\",\
                    namespace=\"default\",path=\"/shop\",service=\"web\",status=\"200\"} 2\n";
     assert!(text.contains(counted), "{text}");
@@ -35,7 +35,7 @@ fn what_the_flags_leave_out_is_not_shown() {
     let line = "--metrics-per-host=false --exclude-socket-metrics bytes_sent,nginx_ingress_controller_request_size";
     let requests = Requests::register(&registry, &flags(line), view()).unwrap();
     requests.take(&[request("a.example/shop")]);
-    let text = text(&registry);
+    let text = registry.text();
     assert!(
         text.contains("host=\"\"") && text.contains("response_size"),
         "{text}"
@@ -52,12 +52,12 @@ fn an_ingress_that_is_gone_takes_its_series_along() {
     let requests = Requests::register(&registry, &flags(""), view.clone()).unwrap();
     requests.take(&[request("a.example/shop")]);
     requests.refresh();
-    assert!(text(&registry).contains("ingress=\"a\""));
+    assert!(registry.text().contains("ingress=\"a\""));
     view.resources_mut()
         .delete(Kind::Ingress, &ObjectKey::new("default", "a"));
     publish(&view);
     requests.refresh();
-    assert!(!text(&registry).contains("ingress=\"a\""));
+    assert!(!registry.text().contains("ingress=\"a\""));
 }
 
 /// So many Ingresses of a namespace.
@@ -87,8 +87,8 @@ fn series_of_greedy_namespaces_are_limited_in_bytes_of_the_page_and_leave_room_f
     let all = flood(&view, &greedy);
     requests.take(&all);
     requests.take(&[request("b.example/shop")]);
-    let page = text(&registry);
-    let most = COUNTS + 2 * DURATIONS + 2 * DETAILS;
+    let page = registry.text();
+    let most = budget::REQUESTS + 2 * budget::DURATIONS + 2 * budget::DETAILS;
     assert!(
         (most / 2..most + 200_000).contains(&page.len()),
         "{}",
@@ -134,8 +134,8 @@ fn series_of_greedy_namespaces_are_limited_in_bytes_of_the_page_and_leave_room_f
     }
     publish(&view);
     requests.refresh();
-    let tables = &requests.0;
-    let used = tables.counts.used() + tables.durations.used() + tables.details.used();
+    let inner = &requests.0;
+    let used = inner.counts.used() + inner.durations.used() + inner.details.used();
     assert!((1..40_000).contains(&used), "that of one label set: {used}");
 }
 
@@ -164,7 +164,7 @@ fn cluster(namespaces: usize) -> String {
     // Not one namespace after the other.
     all.sort_by_key(|request| (request.status, request.method));
     requests.take(&all);
-    text(&registry)
+    registry.text()
 }
 
 #[test]

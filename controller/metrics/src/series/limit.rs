@@ -1,4 +1,4 @@
-//! Room for the rows of a table, and what becomes of those beyond it.
+//! Room for the rows of series, and what becomes of those beyond it.
 
 use crate::label::Label;
 use crate::room::Room;
@@ -20,6 +20,13 @@ struct Step<const N: usize> {
 
 /// The labels of less that is said.
 type Fold<const N: usize> = fn(&[Label; N]) -> [Label; N];
+
+impl Limit<2> {
+    /// Namespaces and names of objects in so many bytes of the page, and one label set for the rest.
+    pub(crate) fn by_namespace(most: usize) -> Self {
+        Limit::new(most, |[namespace, _]| namespace, |_| Label::others())
+    }
+}
 
 impl<const N: usize> Limit<N> {
     /// Label sets of their own in so many bytes of the page, and the rest.

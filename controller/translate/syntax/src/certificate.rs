@@ -111,7 +111,8 @@ fn checked(chain: &str, key: &str) -> Result<CertificatePair, String> {
 }
 
 fn unusable() -> String {
-    "expected RSA of 2048 to 8192 bits, P-256, P-384 or Ed25519 in tls.key, got another or a broken key"
+    "expected RSA of 2048 to 8192 bits, P-256, P-384 or Ed25519 in tls.key, got another key, a broken one, or a form that Envoy does not \
+     read (PKCS#8 version 2, SEC1 without its curve; `openssl pkey` writes one that it does)"
         .to_owned()
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Envoy refuses a key whose numbers contradict each other, with everything in the same Secret, so they are compared here as BoringSSL
 //! does. ring leaves the exponent of RSA out of its comparison, and has no RSA of more than 4096 bits. P-521, which it has not either, is
-//! not taken. It takes structures that BoringSSL does not: PKCS#8 with a public key of its own (version 2), and SEC1 without its curve.
+//! not taken. ring also takes structures that BoringSSL refuses: PKCS#8 with a public key of its own (version 2), and SEC1 without its curve.
 
 mod der;
 mod rsa;

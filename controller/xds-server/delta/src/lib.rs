@@ -12,15 +12,14 @@
 //! - [`subscription`]: one resource type of one client; the delta protocol and the handling of a NACK.
 //! - [`acknowledgement`]: the answer to a response.
 //! - [`known`]: versions that a client has, shared with all others.
-//! - [`dedup`]: bytes that are unique per response where Envoy would skip equal ones.
+//! - [`unique`]: bytes that are unique per response where Envoy would skip equal ones.
 //! - [`encode`]: the bytes of a response, piece by piece.
 //!
-//! Pure: the time is an argument. Absent on purpose: tasks, streams and everything about the content of a resource, but for [`dedup`].
+//! Pure: the time is an argument. Absent on purpose: tasks, streams and everything about the content of a resource, but for [`unique`].
 
 mod acknowledgement;
 mod cache;
 mod client;
-mod dedup;
 mod encode;
 mod history;
 mod known;
@@ -29,6 +28,7 @@ mod progress;
 mod response;
 mod subscription;
 mod text;
+mod unique;
 mod version;
 
 pub use acknowledgement::{Acknowledgement, Sent, SentName, TooManyNames};

@@ -14,10 +14,10 @@ use sluice_xds_resource::{FilterForm, Name, ResourceType};
 
 use crate::acknowledgement::{Acknowledgement, InFlight, MOST_NAMES, SentName, TooManyNames};
 use crate::cache::Cache;
-use crate::dedup::make_unique;
 use crate::history::Generation;
 use crate::known::Known;
 use crate::response::{ChangeSet, Need, Response, fits, room};
+use crate::unique::make_unique;
 use crate::version::Version;
 
 const WILDCARD: &str = "*";
@@ -370,7 +370,6 @@ impl Subscription {
         }
         match stored {
             Some(stored) if forced || known != Some(&version) => Need::Set(stored),
-            None if !self.kind.tells_removals() => Need::Nothing,
             None if forced || known.is_some() || self.names.contains(name) => Need::Remove,
             _ => Need::Nothing,
         }

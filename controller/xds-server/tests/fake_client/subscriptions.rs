@@ -186,6 +186,7 @@ async fn many_changes_while_one_is_in_flight_are_one() {
     let store = store();
     let mut client = FakeClient::open(&connect(&store).await).await;
     client.subscribe(Extension, &["a", "b"]).await;
+    client.accept().await;
     store.apply(set(Extension, "1", &["a"]));
     let first = client.receive().await;
     for content in ["2", "3", "4"] {

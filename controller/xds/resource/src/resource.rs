@@ -62,13 +62,6 @@ impl ResourceType {
         }
     }
 
-    /// True if clients are told that a resource is gone. Of a filter they are not: Envoy would close connections that need it. Whoever
-    /// still has it has a listener of before, and keeps both until it takes the next one.
-    #[must_use]
-    pub fn tells_removals(self) -> bool {
-        self != ResourceType::Extension
-    }
-
     /// The type that a client asks for; `None` when it is none of ours.
     #[must_use]
     pub fn from_type_url(url: &str) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! The listener for HTTPS, with its connection managers and the default certificates. It has a chain for each certificate, so it is rendered
+//! The listener for HTTPS, with the default certificates. It has a chain for each certificate, so it is rendered
 //! only when its chains change: neither a route nor a renewed certificate does that.
 
 use std::collections::BTreeSet;
@@ -7,14 +7,13 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
 use prost::Message;
 use sluice_ir::Config;
 
-use super::managers::ManagerNames;
 use crate::render::{self, DEFAULT_CERTIFICATE, Discovery, HTTPS};
 use crate::settings::Https;
 use crate::{ResourceType, Settings, Update};
 
 /// The listener as it was published last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HttpsCache {
+pub(super) struct HttpsCache {
     /// Its ingredients.
     rendered: Option<(Config, Discovery)>,
     /// Names under which it asks for the default certificate.
@@ -30,17 +29,15 @@ impl HttpsCache {
         config: &Config,
         settings: &Settings,
         discovery: Discovery,
-        managers: &mut ManagerNames,
         update: &mut Update,
     ) {
         let Some(https) = &settings.https else {
             update.remove(ResourceType::Listener, HTTPS);
             return;
         };
-        let is_stale = self.is_stale(config, discovery);
+        let is_stale = self.remember(config, discovery);
         if is_stale && let Some(rendered) = render::tls_listener(config, settings, discovery) {
             update.put(ResourceType::Listener, HTTPS, &rendered.listener);
-            managers.replace(HTTPS, &rendered.managers, update);
             let before = std::mem::replace(&mut self.certificates, rendered.default_certificates);
             for name in before.difference(&self.certificates) {
                 update.remove(ResourceType::Secret, name);
@@ -61,8 +58,8 @@ impl HttpsCache {
         }
     }
 
-    /// True unless the listener is the one that was asked for last. Settings of the process stay.
-    fn is_stale(&mut self, config: &Config, discovery: Discovery) -> bool {
+    /// Remembers the ingredients of the listener. True if it has to be rendered. Settings of the process stay.
+    fn remember(&mut self, config: &Config, discovery: Discovery) -> bool {
         let now = (ingredients(config), discovery);
         let before = self.rendered.replace(now.clone());
         !before.is_some_and(|before| is_same(&before, &now))
@@ -98,12 +95,16 @@ fn is_same(before: &(Config, Discovery), now: &(Config, Discovery)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
-    use sluice_ir::{BackendId, HostTls, Hostname, SecretId, SecretValue, Server, ServerName};
+    use sluice_ir::{
+        BackendId, ClientValidation, HostTls, Hostname, SecretId, SecretValue, Sensitive, Server,
+        ServerName,
+    };
 
     use super::*;
-    use crate::render::tls_listener;
-    use crate::{Certificate, FilterCode, Https, Settings};
+    use crate::{Certificate, Change, FilterCode, Https};
 
     /// Of one label more and less, so that wildcards cover some of them.
     const NAMES: [&str; 6] = ["a.test", "w.test", "*.w.test", "a.w.test", "b.a.w.test", ""];
@@ -114,7 +115,9 @@ mod tests {
         Withdraw(usize),
         Alias(usize, usize),
         Certify(usize, bool),
+        Check(usize, bool),
         Uncertify(usize),
+        Renew(bool),
         Pass(bool),
         RejectUnknown(bool),
     }
@@ -127,7 +130,9 @@ mod tests {
             (name.clone(), name.clone()).prop_map(|(of, name)| Step::Alias(of, name)),
             (name.clone(), any::<bool>())
                 .prop_map(|(name, is_other)| Step::Certify(name, is_other)),
+            (name.clone(), any::<bool>()).prop_map(|(name, is_other)| Step::Check(name, is_other)),
             name.prop_map(Step::Uncertify),
+            any::<bool>().prop_map(Step::Renew),
             any::<bool>().prop_map(Step::Pass),
             any::<bool>().prop_map(Step::RejectUnknown),
         ]
@@ -153,6 +158,23 @@ mod tests {
                 };
                 config.tls.insert(name(n), host);
             }
+            Step::Check(n, is_other) => {
+                let ca = SecretId::new(if is_other { "d/other/ca" } else { "d/one/ca" });
+                let host = HostTls {
+                    client_validation: Some(ClientValidation { ca, depth: 1 }),
+                    ..HostTls::default()
+                };
+                config.tls.insert(name(n), host);
+            }
+            Step::Renew(is_other) => {
+                let id = SecretId::new("d/default");
+                let value = SecretValue::Certificate {
+                    chain: is_other.to_string(),
+                    key: Sensitive::new(String::new()),
+                };
+                config.secrets.insert(id.clone(), value);
+                config.default_certificate = Some(id);
+            }
             Step::Uncertify(n) => drop(config.tls.remove(&name(n))),
             Step::Pass(is_passed) => {
                 let host = Hostname::parse("a.test").unwrap();
@@ -162,6 +184,28 @@ mod tests {
                 }
             }
             Step::RejectUnknown(rejects) => config.global.tls.reject_unknown_names = rejects,
+        }
+    }
+
+    #[derive(Default)]
+    struct Publication {
+        https: HttpsCache,
+        /// Those that clients have.
+        resources: BTreeMap<(ResourceType, String), Vec<u8>>,
+    }
+
+    impl Publication {
+        fn publish(&mut self, config: &Config) {
+            let (mut update, settings) = (Update::default(), settings());
+            (self.https).publish(config, &settings, Discovery::Scopes, &mut update);
+            for ((kind, name), change) in update.changes {
+                let key = (kind, name.to_string());
+                match change {
+                    Change::Set(content) => drop(self.resources.insert(key, content.to_vec())),
+                    Change::Remove => drop(self.resources.remove(&key)),
+                    change => panic!("{key:?}: {change:?}"),
+                }
+            }
         }
     }
 
@@ -181,17 +225,16 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
+        /// Copies of the default certificate come and go with the listener that names them.
         #[test]
-        fn what_is_not_stale_is_what_would_be_rendered(steps in prop::collection::vec(step(), 1..12)) {
-            let (mut cache, settings) = (HttpsCache::default(), settings());
-            let (mut config, mut shown) = (Config::default(), None);
+        fn there_is_what_a_first_publication_gives(steps in prop::collection::vec(step(), 1..12)) {
+            let (mut publication, mut config) = (Publication::default(), Config::default());
             for step in steps {
                 apply(&mut config, step);
-                let rendered = || tls_listener(&config, &settings, Discovery::Scopes);
-                if cache.is_stale(&config, Discovery::Scopes) {
-                    shown = rendered();
-                }
-                prop_assert_eq!(&shown, &rendered(), "after {:?}", step);
+                publication.publish(&config);
+                let mut first = Publication::default();
+                first.publish(&config);
+                prop_assert_eq!(&publication.resources, &first.resources, "after {:?}", step);
             }
         }
     }
@@ -201,14 +244,14 @@ mod tests {
         let (mut cache, mut config) = (HttpsCache::default(), Config::default());
         apply(&mut config, Step::Serve(0));
         apply(&mut config, Step::Certify(0, false));
-        assert!(cache.is_stale(&config, Discovery::Table));
+        assert!(cache.remember(&config, Discovery::Table));
         apply(&mut config, Step::Serve(1));
         let renewed = SecretValue::Authorities {
             certificates: "renewed".to_owned(),
             revoked: None,
         };
         config.secrets.insert(SecretId::new("d/one"), renewed);
-        assert!(!cache.is_stale(&config, Discovery::Table));
-        assert!(cache.is_stale(&config, Discovery::Scopes));
+        assert!(!cache.remember(&config, Discovery::Table));
+        assert!(cache.remember(&config, Discovery::Scopes));
     }
 }

@@ -3,7 +3,6 @@
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use sluice_ir::{Config, Listener, ListenerName};
 
-use super::managers::ManagerNames;
 use crate::render;
 use crate::{ResourceType, Settings, Update};
 
@@ -18,14 +17,12 @@ pub(super) fn set(
     listener: (&ListenerName, &Listener),
     config: &Config,
     settings: &Settings,
-    managers: &mut ManagerNames,
 ) {
     let (name, listener) = (self::name(listener.0), listener.1);
     let Some(rendered) = render::own_listener(&name, listener, config, settings) else {
         return;
     };
     update.put(ResourceType::Listener, &name, &rendered.listener);
-    managers.replace(&name, &rendered.managers, update);
     let routes = RouteConfiguration {
         name: name.clone(),
         ..render::routes(&config.on_listener(listener))

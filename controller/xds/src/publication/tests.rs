@@ -22,10 +22,6 @@ fn config(backends: &[(&str, &[&str])]) -> Config {
     }
 }
 
-fn additions(before: &Config, now: &Config) -> Update {
-    super::additions(before, now)
-}
-
 fn names(update: &Update) -> Vec<String> {
     update
         .changes

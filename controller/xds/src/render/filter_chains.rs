@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use sluice_ir::{BackendId, Config, HostTls, SecretId, Server, ServerName, Shared, changed};
 
-use super::digest::digest;
+use crate::digest::digest;
 
 /// Name of the chain for hosts without settings of their own.
 pub(super) const DEFAULT_CHAIN: &str = "default";
@@ -28,7 +28,7 @@ pub(super) fn groups(config: &Config) -> BTreeMap<HostTls, Vec<&ServerName>> {
 }
 
 /// True if two configurations with the same global settings have the same chains, found at the cost of what differs.
-pub(crate) fn are_same(before: &Config, now: &Config) -> bool {
+pub(crate) fn have_same_chains(before: &Config, now: &Config) -> bool {
     changed(&before.tls, &now.tls).next().is_none()
         && changed(&before.passthrough, &now.passthrough)
             .next()
@@ -59,7 +59,7 @@ pub(super) fn name(host: &HostTls) -> String {
     if *host == HostTls::default() {
         return DEFAULT_CHAIN.to_owned();
     }
-    let digest = digest(format!("{host:?}").as_bytes());
+    let digest = digest(format!("{host:?}"));
     let certificate = host.certificate.as_ref().map_or("-", SecretId::as_str);
     format!("tls {certificate} {digest}")
 }

@@ -24,7 +24,7 @@ use crate::Certificate;
 /// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
 pub(super) fn terminated(global: &GlobalConfig, host: &HostTls) -> TransportSocket {
     let own = host.certificate.as_ref().map(SecretId::as_str);
-    let default = || default_certificate(host.client_validation.as_ref());
+    let default = || default_certificate_name(host.client_validation.as_ref());
     let certificate = SdsSecretConfig {
         name: own.map_or_else(default, str::to_owned),
         sds_config: Some(ads_awaited()),
@@ -64,7 +64,7 @@ pub(super) fn terminated(global: &GlobalConfig, host: &HostTls) -> TransportSock
 }
 
 /// Name of the default certificate for hosts that check clients so. What a tenant can break is beside no certificate of others.
-pub(super) fn default_certificate(clients: Option<&ClientValidation>) -> String {
+pub(super) fn default_certificate_name(clients: Option<&ClientValidation>) -> String {
     clients.map_or_else(
         || DEFAULT_CERTIFICATE.to_owned(),
         |clients| format!("{DEFAULT_CERTIFICATE_FOR}{}", clients.ca.as_str()),

@@ -142,13 +142,16 @@ impl Fixture {
 
     /// Checks that metrics name the culprit, and nobody when there is none.
     pub(super) async fn wait_for_held_metric(&self, expected: bool) -> Result<()> {
-        let held = r#"refused_ingress{ingress="bad",namespace="foreign","#;
+        let is_held = |line: &str| {
+            let labels = [r#"ingress="bad""#, r#"namespace="foreign""#];
+            line.contains("refused_ingress{") && labels.iter().all(|label| line.contains(label))
+        };
         let says = async || {
             let metrics = http::get(self.sluice.health(), "health", "/metrics")
                 .await
                 .ok()?
                 .text();
-            (metrics.contains(held) == expected).then_some(())
+            (metrics.lines().any(is_held) == expected).then_some(())
         };
         wait::until("metrics about what is held", says)
             .await

@@ -1,6 +1,6 @@
 use super::*;
 use envoy_types::pb::google::rpc::Status;
-use sluice_xds_resource::{Change, Update};
+use sluice_xds_resource::Update;
 
 /// Clusters and listeners are subscribed to, endpoints are not.
 fn client(cache: &Cache) -> Client {
@@ -107,35 +107,4 @@ fn a_refused_cluster_does_not_hold_the_routes() {
         after_the_cluster(true)[0],
         Some(ResourceType::Listener.type_url())
     );
-}
-
-fn change_extension(cache: &mut Cache, change: Change) -> Generation {
-    let difference = cache.difference(Update {
-        changes: [((ResourceType::Extension, "a".into()), change)].into(),
-        complete: [ResourceType::Extension].into(),
-    });
-    cache.apply(difference)
-}
-
-/// Neither of one that goes nor of one that a controller before this one had: Envoy would close connections for want of it.
-#[test]
-fn nobody_is_told_that_an_extension_is_gone() {
-    let (mut cache, now) = (Cache::default(), Instant::now());
-    let first = change_extension(&mut cache, Change::Set(b"1".to_vec()));
-    let mut client = Client::new(first, 1);
-    let request = DeltaDiscoveryRequest {
-        type_url: ResourceType::Extension.type_url(),
-        resource_names_subscribe: vec!["a".to_owned(), "gone".to_owned()],
-        initial_resource_versions: [("gone".to_owned(), "1".to_owned())].into(),
-        ..DeltaDiscoveryRequest::default()
-    };
-    let kind = ResourceType::Extension;
-    client.request(kind, &request, &cache).unwrap();
-    let response = client.next(&cache, now).unwrap();
-    let sent: Vec<&str> = response.sent.iter().map(|(name, _)| &**name).collect();
-    assert_eq!(sent, ["a"]);
-    answer(&mut client, &response, false, &cache);
-    let last = change_extension(&mut cache, Change::Remove);
-    assert!(client.next(&cache, now).is_none());
-    assert_eq!(client.progress(&cache).settled, last);
 }

@@ -1,6 +1,6 @@
 //! Memory from one publication of routing to the next, so that it costs what has changed.
 
-use crate::publication::{HttpsCache, ManagerNames};
+use super::https::HttpsCache;
 use crate::render::RouteCache;
 
 /// Resources as they were rendered last.
@@ -8,6 +8,5 @@ use crate::render::RouteCache;
 pub struct RoutingCache {
     /// Routes of hosts.
     pub routes: RouteCache,
-    pub(crate) https: HttpsCache,
-    pub(crate) managers: ManagerNames,
+    pub(super) https: HttpsCache,
 }

@@ -8,7 +8,7 @@ pub struct Bucket {
     most: u32,
     pace: Duration,
     left: u32,
-    /// What came before this is in it.
+    /// Those that came before this are in it.
     since: Option<Instant>,
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::affinity::{self, Affinity, CookieContext, Placement};
 use crate::balance::Candidates;
 use crate::canary;
-use crate::connections::ConnectionLimit;
+use crate::connection_limit::ConnectionLimit;
 use crate::outcome::{Interest, NewSession, Outcome, RequestToken};
 use crate::rates::RateLimit;
 use crate::rewriting::Rewriting;

@@ -28,6 +28,7 @@ mod backtracking;
 pub mod balance;
 pub mod canary;
 pub mod client;
+mod connection_limit;
 pub mod connections;
 mod decide;
 mod ejections;

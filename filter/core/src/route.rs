@@ -5,7 +5,7 @@ use std::rc::Rc;
 use sluice_filter_config as wire;
 
 use crate::canary::Canary;
-use crate::connections::ConnectionLimit;
+use crate::connection_limit::ConnectionLimit;
 use crate::rates::RateLimit;
 use crate::rewriting::Rewriting;
 

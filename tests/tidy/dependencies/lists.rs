@@ -123,6 +123,7 @@ pub(super) const CLOSED: &[(&str, &[&str])] = &[
         &[
             "pem",
             "rustls",
+            "sha2",
             "sluice-filter-config",
             "sluice-filter-core",
             "sluice-ir",

@@ -5,13 +5,15 @@ use std::sync::OnceLock;
 
 use k8s_openapi::api::core::v1::Secret;
 use sluice_syntax::Entry;
+use sluice_syntax::authorities::{Authorities, authorities};
 use sluice_syntax::certificate::CertificatePair;
 
-/// A Secret, and the certificate in it, which is read once however often it is named.
+/// A Secret, and the certificate and the authorities in it, which are read once however often it is named.
 #[derive(Debug)]
 pub struct KnownSecret {
     pub(crate) secret: Secret,
     certificate: OnceLock<Result<CertificatePair, String>>,
+    authorities: OnceLock<Result<Option<Authorities>, String>>,
 }
 
 impl From<Secret> for KnownSecret {
@@ -19,6 +21,7 @@ impl From<Secret> for KnownSecret {
         KnownSecret {
             secret,
             certificate: OnceLock::new(),
+            authorities: OnceLock::new(),
         }
     }
 }
@@ -38,6 +41,15 @@ impl KnownSecret {
             })
             .as_ref()
             .map_err(Clone::clone)
+    }
+
+    /// The authorities in `ca.crt`, with `ca.crl`; `None` without them. The error is a report's reason.
+    pub fn authorities(&self) -> Result<Option<&Authorities>, String> {
+        let read = || authorities(|name| entry_of(&self.secret, name));
+        match self.authorities.get_or_init(read) {
+            Ok(found) => Ok(found.as_ref()),
+            Err(reason) => Err(reason.clone()),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use k8s_openapi::api::core::v1::Secret;
 use sluice_ir::{PasswordScheme, SecretId, SecretValue, Sensitive};
-use sluice_syntax::authorities::{Authorities, authorities};
+use sluice_syntax::authorities::Authorities;
 use sluice_syntax::certificate::CertificatePair;
 
 use crate::ObjectKey;
@@ -50,8 +50,8 @@ impl Secrets {
             Err(_) if !has_certificate(&secret.secret) => None,
             Err(reason) => return Err(Cause::invalid_ref(reason)),
         };
-        let found = read_authorities(&secret.secret)?;
-        let revokes = found.as_ref().is_some_and(|it| it.revoked.is_some());
+        let found = secret.authorities().map_err(Cause::invalid_ref)?;
+        let revokes = found.is_some_and(|it| it.revoked.is_some());
         let authorities = found.map(|found| self.believe(ids::authorities(&key), found));
         if certificate.is_none() && authorities.is_none() {
             return Err(Cause::invalid_ref(
@@ -73,9 +73,10 @@ impl Secrets {
         text: &str,
     ) -> Result<SecretId, Cause> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
-        let found = read_authorities(&secret.secret)?
-            .ok_or_else(|| Cause::invalid_ref("expected ca.crt, got a Secret without it"))?;
-        Ok(self.believe(ids::client_authorities(&key, &found), found))
+        let found = secret.authorities().map_err(Cause::invalid_ref)?;
+        let found =
+            found.ok_or_else(|| Cause::invalid_ref("expected ca.crt, got a Secret without it"))?;
+        Ok(self.believe(ids::client_authorities(&key, found), found))
     }
 
     /// True if authorities have revoked some certificates, or may.
@@ -123,18 +124,14 @@ impl Secrets {
         id
     }
 
-    fn believe(&mut self, id: SecretId, found: Authorities) -> SecretId {
+    fn believe(&mut self, id: SecretId, found: &Authorities) -> SecretId {
         let value = SecretValue::Authorities {
-            certificates: found.certificates,
-            revoked: found.revoked,
+            certificates: found.certificates.clone(),
+            revoked: found.revoked.clone(),
         };
         self.values.insert(id.clone(), value);
         id
     }
-}
-
-fn read_authorities(secret: &Secret) -> Result<Option<Authorities>, Cause> {
-    authorities(|name| entry_of(secret, name)).map_err(Cause::invalid_ref)
 }
 
 fn has_certificate(secret: &Secret) -> bool {

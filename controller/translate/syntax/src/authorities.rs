@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use sha2::{Digest, Sha256};
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
 
@@ -20,28 +21,9 @@ pub struct Authorities {
     pub certificates: String,
     /// Revocation lists in PEM.
     pub revoked: Option<String>,
-}
-
-impl Authorities {
-    /// The certificates, and those that they have revoked, whatever the order and the text around them: a list that is issued again says
-    /// the same.
-    #[must_use]
-    pub fn believed(&self) -> BTreeSet<Vec<u8>> {
-        // They were written here.
-        let blocks = |text: &str| blocks(text).unwrap_or_default();
-        let lists = blocks(self.revoked.as_deref().unwrap_or_default());
-        let revoked = lists.iter().flat_map(|block| {
-            revocation_list(&block.der).into_iter().flat_map(|list| {
-                let issuer = list.issuer().as_raw().to_vec();
-                let revoked = list.iter_revoked_certificates();
-                // The issuer ends where its own length says.
-                let entries = revoked.map(|one| [&issuer, one.raw_serial()].concat());
-                entries.chain([issuer.clone()]).collect::<Vec<_>>()
-            })
-        });
-        let certificates = blocks(&self.certificates).into_iter();
-        certificates.map(|block| block.der).chain(revoked).collect()
-    }
+    /// A digest of the certificates and of those that they have revoked, whatever the order and the text around them: a list that is issued
+    /// again says the same.
+    pub believed: String,
 }
 
 /// Reads `ca.crt` and `ca.crl`; `None` without a `ca.crt`. As in ingress-nginx an entry without a byte is none, and any other one has to
@@ -51,14 +33,43 @@ pub fn authorities(entry: impl Fn(&str) -> Entry) -> Result<Option<Authorities>,
         return Ok(None);
     };
     let certificates = certificates(&authorities, "ca.crt")?;
-    let revoked = match text(entry("ca.crl"), EXPECTED_LISTS)? {
+    let lists = match text(entry("ca.crl"), EXPECTED_LISTS)? {
         Some(text) => Some(lists(&text).ok_or(format!("{EXPECTED_LISTS}, got something else"))?),
         None => None,
     };
+    let slices = |all: &[Vec<u8>], label| written(label, all.iter().map(Vec::as_slice));
     Ok(Some(Authorities {
-        certificates: written(CERTIFICATE, certificates.iter().map(Vec::as_slice)),
-        revoked,
+        believed: digest(&certificates, lists.as_deref().unwrap_or_default()),
+        certificates: slices(&certificates, CERTIFICATE),
+        revoked: lists.map(|lists| slices(&lists, REVOCATION_LIST)),
     }))
+}
+
+/// Keeps of each entry of a list no more than a digest: its issuer may be as long as the Secret, and the entries are many.
+fn digest(certificates: &[Vec<u8>], lists: &[Vec<u8>]) -> String {
+    let of = |kind: u8, parts: [&[u8]; 2]| -> [u8; 32] {
+        let digest = Sha256::new_with_prefix([kind]);
+        let digest = parts
+            .iter()
+            .fold(digest, |digest, part| digest.chain_update(part));
+        digest.finalize().into()
+    };
+    let mut all: BTreeSet<[u8; 32]> = certificates.iter().map(|der| of(0, [der, &[]])).collect();
+    for list in lists.iter().filter_map(|der| revocation_list(der)) {
+        let issuer = of(1, [list.issuer().as_raw(), &[]]);
+        all.insert(issuer);
+        let revoked = list.iter_revoked_certificates();
+        all.extend(revoked.map(|one| of(2, [&issuer, one.raw_serial()])));
+    }
+    let whole = all
+        .iter()
+        .fold(Sha256::new(), |whole, one| whole.chain_update(one));
+    let bytes = whole.finalize();
+    bytes
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Text of an entry that is not empty.
@@ -72,13 +83,12 @@ fn text(entry: Entry, expected: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// Blocks of other names are left out by data planes, so they are no lists. `None`: so is one of these, or there is none.
-fn lists(text: &str) -> Option<String> {
+/// Lists in DER. Blocks of other names are left out by data planes, so they are no lists. `None`: so is one of these, or there is none.
+fn lists(text: &str) -> Option<Vec<Vec<u8>>> {
     let blocks = blocks(text)?;
     let is_list = |label: &str, der| label == REVOCATION_LIST && revocation_list(der).is_some();
     let are_lists = !blocks.is_empty() && blocks.iter().all(|it| is_list(&it.label, &it.der));
-    let lists = blocks.iter().map(|block| block.der.as_slice());
-    are_lists.then(|| written(REVOCATION_LIST, lists))
+    are_lists.then(|| blocks.into_iter().map(|block| block.der).collect())
 }
 
 /// `None`: it is none, or there is something behind it.
@@ -91,7 +101,7 @@ fn revocation_list(der: &[u8]) -> Option<CertificateRevocationList<'_>> {
 mod tests {
     use rcgen::{
         BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer,
-        IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SerialNumber,
+        DnType, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams, SerialNumber,
         date_time_ymd,
     };
 
@@ -211,16 +221,37 @@ mod tests {
             let list = list(&issuer, number, serials);
             read(&[("ca.crt", &issuer.pem()), ("ca.crl", &list)])
                 .unwrap()
-                .believed()
+                .believed
         };
         assert_eq!(believed(1, &[7, 8]), believed(2, &[8, 7]));
         assert_ne!(believed(1, &[7]), believed(2, &[7, 8]));
         assert_ne!(believed(1, &[]), believed(2, &[7]));
     }
 
+    /// Of any Secret: the issuer may be as long as that, and each entry has it.
+    #[test]
+    fn what_is_believed_takes_no_more_for_a_long_issuer() {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::CrlSign];
+        let name = "n".repeat(200_000);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let serials: Vec<u64> = (0..10_000).collect();
+        let believed = |serials: &[u64]| {
+            let list = list(&issuer, 1, serials);
+            let found = read(&[("ca.crt", &issuer.pem()), ("ca.crl", &list)]);
+            found.unwrap().believed
+        };
+        // A copy of it for each entry would be 2 GB, and take that long.
+        let all = believed(&serials);
+        assert_eq!(all.len(), 32);
+        assert_ne!(all, believed(&serials[1..]));
+    }
+
     #[test]
     fn authorities_are_believed_whatever_is_around_them() {
-        let believed = |text: String| read(&[("ca.crt", &text)]).unwrap().believed();
+        let believed = |text: String| read(&[("ca.crt", &text)]).unwrap().believed;
         let (one, other) = (certificate(), certificate());
         let both = believed(format!("{one}{other}"));
         assert_eq!(both, believed(format!("# two\n{other}\n{one}")));

@@ -16,7 +16,6 @@
 //! [`Slot::MOST`] counts. A client without room is rejected, as by nginx when a zone is full. No client can fill the room of
 //! another client on purpose: its place depends on a random number.
 
-mod limit;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -25,7 +24,7 @@ mod workers;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-pub use limit::ConnectionLimit;
+pub use crate::connection_limit::ConnectionLimit;
 use slot::Slot;
 use workers::Workers;
 

@@ -7,10 +7,10 @@ use crate::Reply;
 /// How many requests of one client a route serves at a time.
 #[derive(Debug)]
 pub struct ConnectionLimit {
-    pub(super) zone: Box<str>,
-    pub(super) most: u32,
+    pub(crate) zone: Box<str>,
+    pub(crate) most: u32,
     status: u16,
-    pub(super) exempt: Vec<Network>,
+    pub(crate) exempt: Vec<Network>,
 }
 
 impl ConnectionLimit {

@@ -178,7 +178,7 @@ fn reloads_counter(registry: &Registry) -> prometheus::Result<Series<1, u64>> {
 }
 
 fn held_gauge(registry: &Registry) -> prometheus::Result<Series<2, f64>> {
-    let help = "1 for an Ingress of which a data plane refuses something, which is held back";
+    let help = "1 for an Ingress of which something is held back, as a data plane refuses it or others of its namespace";
     let gauge = Series::gauge(registry, "refused_ingress", help, ["namespace", "ingress"])?;
     Ok(gauge.limited(Limit::by_namespace(budget::OBJECTS)))
 }

@@ -54,6 +54,17 @@ enum Resumed {
     Search(String),
 }
 
+impl Incident {
+    /// True if something is still looked for, or was not found. A port that another process has is neither.
+    fn is_open(&self) -> bool {
+        match &self.end {
+            Some(End::Nobody(_)) => false,
+            Some(End::Unsolved) => true,
+            None => self.round != Round::New,
+        }
+    }
+}
+
 impl Incidents {
     fn of(&mut self, aspect: Aspect) -> &mut Incident {
         match aspect {
@@ -63,8 +74,7 @@ impl Incidents {
     }
 
     pub(crate) fn are_open(&self) -> bool {
-        let is_open = |it: &Incident| it.end.is_some() || it.round != Round::New;
-        is_open(&self.routes) || is_open(&self.tls)
+        self.routes.is_open() || self.tls.is_open()
     }
 
     /// A new publication may help. What is refused of TLS for no part of it is refused of the next one, too, as long as the reason is the

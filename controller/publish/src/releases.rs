@@ -20,9 +20,9 @@ use crate::Publisher;
 /// Shortest pause after a candidate.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 /// Pause after a candidate, in times of what that took.
-const SHARE: u32 = 4;
+const PAUSE_FACTOR: u32 = 4;
 /// Parts that are accepted this close together are published together: each publication is a reload of nginx.
-const GATHERED: Duration = Duration::from_secs(10);
+const PUBLISH_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Inquiries about parts that were set aside, one a namespace.
 #[derive(Debug, Default)]
@@ -30,8 +30,8 @@ pub(crate) struct Releases {
     inquiries: BTreeMap<Arc<str>, Inquiry>,
     /// The namespace of the last candidate.
     last: Option<Arc<str>>,
-    /// Accepted parts that are not published yet.
-    accepted: Vec<Part>,
+    /// Accepted parts that are not published yet, with what was tried.
+    accepted: Vec<(Publication, Vec<Part>)>,
     published: Option<Instant>,
     next: Option<Instant>,
 }
@@ -63,8 +63,8 @@ impl Releases {
     }
 
     /// Accepted parts that should be published now.
-    fn due(&mut self, is_complete: bool, now: Instant) -> Vec<Part> {
-        let is_late = self.published.is_none_or(|at| now - at >= GATHERED);
+    fn due(&mut self, is_complete: bool, now: Instant) -> Vec<(Publication, Vec<Part>)> {
+        let is_late = self.published.is_none_or(|at| now - at >= PUBLISH_INTERVAL);
         if self.accepted.is_empty() || !(is_complete || is_late) {
             return Vec::new();
         }
@@ -94,17 +94,26 @@ impl Publisher {
         };
         let began = Instant::now();
         let (decided, is_complete) = self.go_on(&mut inquiry).await;
-        let now = Instant::now();
-        let releases = &mut self.releases;
+        let Decided { accepted, refused } = decided;
+        let (now, tried, releases) = (Instant::now(), inquiry.publication(), &mut self.releases);
+        if !accepted.is_empty() {
+            releases.accepted.push((tried.clone(), accepted));
+        }
+        let is_convicted = !refused.is_empty();
+        self.quarantine.decide(
+            tried,
+            Decided {
+                refused,
+                ..Decided::default()
+            },
+        );
         if !is_complete {
             releases.inquiries.insert(Arc::clone(&namespace), inquiry);
         }
         releases.last = Some(namespace);
-        releases.next = Some(now + SHORTEST_PAUSE.max((now - began) * SHARE));
-        releases.accepted.extend(decided.accepted);
-        let is_convicted = !decided.refused.is_empty();
+        releases.next = Some(now + SHORTEST_PAUSE.max((now - began) * PAUSE_FACTOR));
         let accepted = releases.due(is_complete, now);
-        self.release(accepted, decided.refused).await;
+        self.release(accepted).await;
         if is_convicted {
             self.report();
         }
@@ -136,11 +145,19 @@ impl Publisher {
         }
     }
 
-    async fn release(&mut self, accepted: Vec<Part>, refused: Vec<(Part, String)>) {
-        let released = accepted.len();
-        if self.quarantine.decide(Decided { accepted, refused }) {
+    async fn release(&mut self, accepted: Vec<(Publication, Vec<Part>)>) {
+        let mut released = 0;
+        for (tried, accepted) in accepted {
+            released += self.quarantine.decide(
+                &tried,
+                Decided {
+                    accepted,
+                    ..Decided::default()
+                },
+            );
+        }
+        if released > 0 {
             info!("held back with others of their namespace, and accepted now: {released}");
-            self.releases.next = None;
             self.publish_again().await;
         }
     }

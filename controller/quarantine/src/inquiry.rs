@@ -169,6 +169,11 @@ impl Inquiry {
         }
     }
 
+    /// The publication that its candidates are of.
+    pub fn publication(&self) -> &Publication {
+        &self.publication
+    }
+
     /// True if its candidates have these settings of all hosts.
     pub fn has_global(&self, global: &GlobalConfig) -> bool {
         self.publication.config.global == *global

@@ -185,22 +185,27 @@ impl Quarantine {
         namespaces
     }
 
-    /// Takes the decision about parts that were set aside. True if something more is served now.
-    pub fn decide(&mut self, decided: Decided) -> bool {
+    /// Takes the decision about parts of `tried` that were set aside. It is about nothing else that is held: a part may have changed since, and
+    /// be held anew. Returns how many are served now.
+    pub fn decide(&mut self, tried: &Publication, decided: Decided) -> usize {
         for (part, message) in decided.refused {
-            if let Some(held) = self.held.get_mut(&part) {
+            if let Some(held) = self.aside_as_tried(tried, &part) {
                 held.reason = Reason::Refused(message);
             }
         }
         let held = self.held.len();
         for part in decided.accepted {
-            // Unless it has changed, and was refused since.
-            let is_aside = |held: &Held| matches!(held.reason, Reason::Namespace(_));
-            if self.held.get(&part).is_some_and(is_aside) {
+            if self.aside_as_tried(tried, &part).is_some() {
                 self.held.remove(&part);
             }
         }
-        self.held.len() < held
+        held - self.held.len()
+    }
+
+    fn aside_as_tried(&mut self, tried: &Publication, part: &Part) -> Option<&mut Held> {
+        let held = self.held.get_mut(part)?;
+        let is_aside = matches!(held.reason, Reason::Namespace(_));
+        (is_aside && content(tried, part).as_ref() == Some(&held.content)).then_some(held)
     }
 
     /// Holds whole hosts in the place of parts of them, where the parts did not suffice: settings of the host are refused. Only hosts of one

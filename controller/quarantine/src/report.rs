@@ -39,7 +39,7 @@ fn reports(part: &Part, held: &Held, snapshot: &Snapshot) -> Vec<Report> {
         Reason::Refused(message) => (refused(message), AGAIN),
         Reason::Namespace(namespace) => (
             format!(
-                "other objects of namespace {namespace} were refused; this one is held back until it was tried by itself"
+                "other objects of namespace {namespace} were refused; this one is held back until it has been tried by itself"
             ),
             "nothing has to be done for it",
         ),

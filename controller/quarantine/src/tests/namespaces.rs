@@ -47,16 +47,17 @@ impl World {
                             panic!("{part:?} is set aside")
                         };
                         let refused = vec![(part, message)];
-                        self.quarantine.decide(Decided {
+                        let decided = Decided {
                             refused,
                             ..Decided::default()
-                        });
+                        };
+                        self.quarantine.decide(inquiry.publication(), decided);
                     }
                     return;
                 }
                 Step::Done(verdict) => panic!("{verdict:?}"),
             };
-            self.quarantine.decide(decided);
+            self.quarantine.decide(inquiry.publication(), decided);
         }
     }
 
@@ -155,6 +156,36 @@ fn it_is_said_of_each_why_it_is_held_back() {
     );
     world.release(&now, refuses);
     assert_eq!(world.quarantine.reports(&now).len(), 5);
+}
+
+#[test]
+fn a_verdict_holds_only_for_the_content_that_was_tried() {
+    let object = |path: &str| snapshot(&[ingress(("n", "i"), "h.test", &[path])]);
+    let publication = |snapshot: &Arc<Snapshot>| Publication {
+        config: snapshot.config().clone(),
+        snapshot: Arc::clone(snapshot),
+    };
+    let (tried, now) = (publication(&object("/old")), publication(&object("/new")));
+    let part = Part {
+        host: ServerName::parse("h.test").unwrap(),
+        owner: Some(sluice_translate::ObjectKey::new("n", "i")),
+    };
+    let mut quarantine = Quarantine::default();
+    let aside = Reason::Namespace("n".into());
+    quarantine.hold(&now, [(part.clone(), aside)]);
+    let accepted = || Decided {
+        accepted: vec![part.clone()],
+        ..Decided::default()
+    };
+    let refused = || Decided {
+        refused: vec![(part.clone(), "no".to_owned())],
+        ..Decided::default()
+    };
+    assert_eq!(quarantine.decide(&tried, refused()), 0);
+    assert_eq!(quarantine.decide(&tried, accepted()), 0);
+    assert_eq!(quarantine.set_aside()["n"], [part.clone()]);
+    assert_eq!(quarantine.decide(&now, accepted()), 1);
+    assert!(quarantine.set_aside().is_empty());
 }
 
 /// A host that two namespaces share is not closed for what one of them is refused for elsewhere.

@@ -70,8 +70,8 @@ impl Registry {
     pub(super) fn add(&self, new: Box<dyn Families>) -> prometheus::Result<()> {
         let mut all = self.families.lock().unwrap_or_else(PoisonError::into_inner);
         let names = new.names();
-        let known = |one: &Box<dyn Families>| one.names().iter().any(|name| names.contains(name));
-        if all.iter().any(known) {
+        let known = |name: &String| names.contains(name);
+        if all.iter().any(|one| one.names().iter().any(known)) {
             return Err(Error::AlreadyReg);
         }
         all.push(new);

@@ -148,6 +148,13 @@ impl Quarantine {
             let Some(content) = content(&now, &part) else {
                 continue;
             };
+            // What was refused is not tried by itself for being set aside with others: alone it may be accepted, again and again.
+            let is_known = |held: &Held| {
+                matches!(held.reason, Reason::Refused(_)) && held.content == content
+            };
+            if matches!(reason, Reason::Namespace(_)) && self.held.get(&part).is_some_and(is_known) {
+                continue;
+            }
             // It may have been accepted while the data plane that rejects it was away.
             let is_other = |accepted: &Arc<Publication>| {
                 accepted.has(&part) && self::content(accepted, &part).as_ref() != Some(&content)

@@ -85,15 +85,17 @@ pub(super) fn routes(
     first.into_iter().chain(rest).collect()
 }
 
-/// As nginx: what the server believes was not asked of the client in the handshake of this connection, which was for another name. Browsers
-/// share connections of HTTP/2 among hosts of one certificate, and open another one then.
+/// As nginx: the handshake of this connection was for another name, whose authorities are others. Browsers share connections of HTTP/2 among
+/// hosts of one certificate, and open another one then. Connections for which nobody asked for a certificate all look alike, those without a
+/// name too, which nginx does not send away.
 pub(super) fn misdirected(clients: &ClientCertificates, global: &GlobalConfig) -> Option<Route> {
     let route = Route {
         name: MISDIRECTED_ROUTE.to_owned(),
         ..answering(421)
     };
+    let asked = only_for(route, no(is(TRUST_HEADER, "")));
     let elsewhere = no(is(TRUST_HEADER, &trust_name(&clients.validation)));
-    let route = only_over_tls(only_for(route, elsewhere), &global.forwarded);
+    let route = only_over_tls(only_for(asked, elsewhere), &global.forwarded);
     (clients.verify != VerifyClient::Off).then_some(route)
 }
 

@@ -55,13 +55,13 @@ enum Resumed {
 }
 
 impl Incident {
-    /// True if something is still looked for, or was not found. A port that another process has is neither.
     fn is_open(&self) -> bool {
-        match &self.end {
-            Some(End::Nobody(_)) => false,
-            Some(End::Unsolved) => true,
-            None => self.round != Round::New,
-        }
+        self.end.is_some() || self.round != Round::New
+    }
+
+    /// True if a part is at fault that is still looked for, or was not found. A port that another process has is no part's fault.
+    fn is_of_parts(&self) -> bool {
+        self.is_open() && !matches!(self.end, Some(End::Nobody(_)))
     }
 }
 
@@ -73,8 +73,12 @@ impl Incidents {
         }
     }
 
-    pub(crate) fn are_open(&self) -> bool {
+    fn are_open(&self) -> bool {
         self.routes.is_open() || self.tls.is_open()
+    }
+
+    pub(crate) fn are_of_parts(&self) -> bool {
+        self.routes.is_of_parts() || self.tls.is_of_parts()
     }
 
     /// A new publication may help. What is refused of TLS for no part of it is refused of the next one, too, as long as the reason is the

@@ -78,7 +78,7 @@ impl Publisher {
     pub(crate) async fn try_release(&mut self) {
         self.releases.next = None;
         // Something else is rejected or not decided yet. It goes on when that is accepted.
-        if !self.is_accepted || self.incidents.are_open() {
+        if !self.is_accepted || self.incidents.are_of_parts() {
             return;
         }
         let aside = self.quarantine.set_aside();

@@ -149,10 +149,10 @@ impl Quarantine {
                 continue;
             };
             // What was refused is not tried by itself for being set aside with others: alone it may be accepted, again and again.
-            let is_known = |held: &Held| {
-                matches!(held.reason, Reason::Refused(_)) && held.content == content
-            };
-            if matches!(reason, Reason::Namespace(_)) && self.held.get(&part).is_some_and(is_known) {
+            let is_known =
+                |held: &Held| matches!(held.reason, Reason::Refused(_)) && held.content == content;
+            if matches!(reason, Reason::Namespace(_)) && self.held.get(&part).is_some_and(is_known)
+            {
                 continue;
             }
             // It may have been accepted while the data plane that rejects it was away.

@@ -33,19 +33,26 @@ pub(crate) struct Releases {
     /// Accepted parts that are not published yet, with what was tried.
     accepted: Vec<(Publication, Vec<Part>)>,
     published: Option<Instant>,
+    /// Time of the next candidate. Publications do not put it off.
     next: Option<Instant>,
+    /// Until data planes have accepted the last publication.
+    is_paused: bool,
 }
 
 impl Releases {
     /// Goes on if something is set aside: data planes have accepted everything else.
     pub(crate) fn resume(&mut self, quarantine: &Quarantine) {
-        let is_needed = !quarantine.set_aside().is_empty();
-        self.next = is_needed.then(|| self.next.unwrap_or_else(|| Instant::now() + SHORTEST_PAUSE));
+        self.go_on(!quarantine.set_aside().is_empty(), Instant::now());
     }
 
-    /// Time of the next candidate.
+    fn go_on(&mut self, is_needed: bool, now: Instant) {
+        self.is_paused = false;
+        self.next = is_needed.then(|| self.next.unwrap_or(now + SHORTEST_PAUSE));
+    }
+
+    /// Time of the next candidate; `None`: nothing is tried before it is resumed.
     pub(crate) fn at(&self) -> Option<Instant> {
-        self.next
+        self.next.filter(|_| !self.is_paused)
     }
 
     /// The namespace whose turn it is, with its parts.
@@ -76,24 +83,30 @@ impl Releases {
 impl Publisher {
     /// Tries the next candidate, and releases what is accepted.
     pub(crate) async fn try_release(&mut self) {
-        self.releases.next = None;
         // Something else is rejected or not decided yet. It goes on when that is accepted.
-        if !self.is_accepted || self.incidents.are_of_parts() {
+        self.releases.is_paused = !self.is_accepted || self.incidents.are_of_parts();
+        if self.releases.is_paused {
             return;
         }
         let aside = self.quarantine.set_aside();
         let inquiries = &mut self.releases.inquiries;
         inquiries.retain(|namespace, _| aside.contains_key(namespace));
         let Some((namespace, parts)) = self.releases.turn(&aside) else {
+            self.releases.next = None;
             return;
         };
         let global = self.quarantine.serve(&self.snapshot).global;
         let mut inquiry = match self.releases.take(&namespace, &global) {
             Some(inquiry) => inquiry,
-            None => Inquiry::about_each(self.as_translated(global), parts),
+            None => {
+                // Everything that the translation gave, with settings of all hosts that are accepted.
+                let mut publication = self.publication().as_translated();
+                publication.config.global = global;
+                Inquiry::about_each(publication, parts)
+            }
         };
         let began = Instant::now();
-        let (decided, is_complete) = self.go_on(&mut inquiry).await;
+        let (decided, is_complete) = self.try_next(&mut inquiry).await;
         let Decided { accepted, refused } = decided;
         let (now, tried, releases) = (Instant::now(), inquiry.publication(), &mut self.releases);
         if !accepted.is_empty() {
@@ -120,7 +133,7 @@ impl Publisher {
     }
 
     /// Tries one candidate. Returns the parts that it decides, and true if that were all.
-    async fn go_on(&self, inquiry: &mut Inquiry) -> (Decided, bool) {
+    async fn try_next(&self, inquiry: &mut Inquiry) -> (Decided, bool) {
         match inquiry.next_step() {
             Step::Try(candidate) => {
                 let answer = self.probe_all(&candidate).await;
@@ -159,6 +172,8 @@ impl Publisher {
         if released > 0 {
             info!("held back with others of their namespace, and accepted now: {released}");
             self.publish_again().await;
+            // Perhaps nothing is held any more, of which there is nothing to tell later.
+            self.report();
         }
     }
 
@@ -170,16 +185,26 @@ impl Publisher {
         self.end_probes();
         answer
     }
+}
 
-    /// Everything that the translation gave, with settings of all hosts that are accepted.
-    fn as_translated(&self, global: GlobalConfig) -> Publication {
-        let config = Config {
-            global,
-            ..self.snapshot.config().clone()
-        };
-        Publication {
-            config,
-            snapshot: Arc::clone(&self.snapshot),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However often something else is published and accepted.
+    #[test]
+    fn publications_put_no_candidate_off() {
+        let (mut releases, start) = (Releases::default(), Instant::now());
+        releases.go_on(true, start);
+        let due = Some(start + SHORTEST_PAUSE);
+        for changes in 1..10 {
+            assert_eq!(releases.at(), due);
+            releases.is_paused = true;
+            assert_eq!(releases.at(), None);
+            releases.go_on(true, start + SHORTEST_PAUSE * changes / 2);
         }
+        assert_eq!(releases.at(), due);
+        releases.go_on(false, start);
+        assert_eq!(releases.at(), None);
     }
 }

@@ -17,7 +17,8 @@ pub struct Publication {
 
 impl Publication {
     /// With everything that the translation gave, held back or not.
-    pub(super) fn as_translated(&self) -> Self {
+    #[must_use]
+    pub fn as_translated(&self) -> Self {
         Publication {
             config: self.snapshot.config().clone(),
             snapshot: Arc::clone(&self.snapshot),
